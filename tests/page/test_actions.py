@@ -154,3 +154,24 @@ def test_an_old_plugin_is_updated_by_a_button_where_the_daemon_may_write(daemon:
     assert "equipoise_secret kept" in (tf / CFG).read_text()
     (line, *_) = daemon.call("GET", "/v1/admin/audit").body["audit"]
     assert (line["who"], line["action"], line["after"]) == ("token:owner", "plugin", __version__)
+
+
+def test_an_ns2_servers_teams_are_left_as_they_are_and_no_other_games(daemon: Daemon) -> None:
+    sides = [{"id": f"7656119796026573{n}", "side": ("marines", "aliens")[n % 2]} for n in range(8)]
+    hello = {**HELLO, "game": "ns2", "map": "ns2_veil", "facts": {}}
+    path = "/servers/ns2-1/scramble"
+    daemon.post(posted(hello, {"kind": "roster", "players": sides}, server="ns2-1"), "ns2-1")
+    assert f'href="{path}?when=skip"' in shown(daemon, "/servers/ns2-1")
+    page = shown(daemon, f"{path}?when=skip")
+    assert "Leave the teams of ns2-1 as they are?" in page
+    assert confirm(daemon, page, path, when="skip").status == 303
+    logged = daemon.call("GET", "/v1/admin/decisions?server=ns2-1").body["decisions"]
+    assert "before the next round" in json.dumps(logged[0])
+    # The page that is still open says what is no longer so.
+    assert confirm(daemon, page, path, when="skip").status == 409
+    teams(daemon, 1, EIGHT)
+    assert "when=skip" not in shown(daemon, "/servers/arena-1")
+    for dry in (True, False):
+        body = {"when": "skip", "dry_run": dry}
+        answer = daemon.call("POST", "/v1/admin/servers/arena-1/scramble", body)
+        assert (answer.status, answer.code) == (409, "refused")

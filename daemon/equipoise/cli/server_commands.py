@@ -251,8 +251,9 @@ def _order(action: str, summary: str, *, dry: bool = False) -> None:
     if dry:
         command.params.append(click.Option(["--dry-run"], is_flag=True, help="Only show what would be done."))
     if action == "scramble":
-        choice = click.Choice(["now", "next"])
-        command.params.append(click.Option(["--when"], type=choice, default="now", help="At once, or next round."))
+        choice = click.Choice(["now", "next", "skip"])
+        text = "At once, or next round; NS2: skip, not before it."
+        command.params.append(click.Option(["--when"], type=choice, default="now", help=text))
     server.add_command(command)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from equipoise.errors import ScriptError
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
 from equipoise.web.routes import ADMINS, Ask
-from equipoise.web.servers import Command, PluginUpdate, command, show_server, update_plugin
+from equipoise.web.servers import Command, PluginUpdate, When, command, show_server, update_plugin
 
 PATH = "/servers/{server}/{action:scramble|balance|cancel|on|off}"
 PLUGIN = "/servers/{server}/plugin"
@@ -36,6 +36,11 @@ WORDS = {
         "Nobody loses a life. Players read in chat that it is due.",
         "Scramble next round",
     ),
+    ("scramble", "skip"): Words(
+        "Leave the teams of {} as they are?",
+        "No shuffle comes before the next round. Players read so in chat; the round after it is as always.",
+        "Leave them",
+    ),
     ("balance", "now"): Words(
         "Balance {}?",
         "The players below go to the smaller side, at their next death where the rules say so.",
@@ -58,8 +63,8 @@ WORDS = {
 class Order(Ask, frozen=True):
     """When an order takes effect."""
 
-    when: Literal["now", "next"] = "now"
-    """For a scramble alone: at once where the mode allows it, or at the next round start."""
+    when: When = "now"
+    """For a scramble alone: at once where the mode allows it, or at the next round start; NS2: not before it."""
 
 
 @pages.add("GET", PATH, ADMINS, query=Order)
@@ -71,7 +76,8 @@ async def show_effect(visit: Visit) -> Shown:
 @pages.add("POST", PATH, ADMINS)
 async def give_order(visit: Visit) -> Shown | Elsewhere:
     """Give just the order that was shown; where it would be another one now, show that and do nothing."""
-    when: Literal["now", "next"] = "next" if visit.form.get("when") == "next" else "now"
+    words: dict[str, When] = {"next": "next", "skip": "skip"}
+    when = words.get(visit.form.get("when", ""), "now")
     try:
         await command(visit.request(body=Command(when=when, seen=visit.form.get("seen", ""))))
     except ScriptError as error:
@@ -81,7 +87,7 @@ async def give_order(visit: Visit) -> Shown | Elsewhere:
     return Elsewhere(visit.link("servers", visit.path["server"]))
 
 
-async def _shown(visit: Visit, when: Literal["now", "next"], notice: str = "") -> Shown:
+async def _shown(visit: Visit, when: When, notice: str = "") -> Shown:
     action, server = visit.path["action"], visit.path["server"]
     status = (await show_server(visit.request())).server
     words = WORDS[action, when if action == "scramble" else "now"]

@@ -165,13 +165,16 @@ def _status(services: Services, host: Host) -> ServerStatus:
     return replace(status, sides=services.sides(host.server) or status.sides)
 
 
+When = Literal["now", "next", "skip"]
+
+
 class Command(Ask, frozen=True):
     """Options of an admin's command to a server."""
 
     dry_run: bool = False
     """Only say what would be done."""
-    when: Literal["now", "next"] = "now"
-    """For `scramble` alone: at once where the mode allows it, or at the next round start."""
+    when: When = "now"
+    """For `scramble` alone: at once where the mode allows it, or at the next round start; NS2: `skip`, not before."""
     seen: Annotated[str, Meta(max_length=64)] | None = None
     """The `seen` of a dry run: only that is ordered. 409 with `changed`, and nothing done, where it would be another
     one now. Null: whatever it is."""
@@ -342,6 +345,8 @@ async def _look(host: Host, words: tuple[str, ...], who: str) -> CommandAnswer:
     """Return what a command would do now; of one that only switches something there is nothing to say."""
     if words[0] == "balance" or words in (("scramble", "now"), ("scramble", "next")):
         return await host.command(words, who, dry=True)
+    if words == ("scramble", "skip") and not host.session.state.ns2:
+        raise refused("refused", f"{host.server} is no NS2 server: no shuffle comes before its rounds by itself")
     return CommandAnswer(True, (), version=host.session.state.version)
 
 
@@ -352,7 +357,7 @@ def seen_of(host: Host, answer: CommandAnswer) -> str:
     """
     state, memory, proposal = host.session.state, host.session.memory, answer.proposal
     pending = memory.pending and memory.pending.english
-    now = (memory.session, memory.enabled, pending, state.voices.order is not None)
+    now = (memory.session, memory.enabled, pending, state.voices.order is not None, memory.skip)
     sides = proposal and [sorted((player, str(side)) for player, side in proposal.present.items()), proposal.split]
     return hashlib.sha256(msgspec.json.encode([now, sides])).hexdigest()[:16]
 
