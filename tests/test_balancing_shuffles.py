@@ -516,3 +516,31 @@ def test_friends_are_the_cause_where_the_same_shuffle_without_them_would_be_even
     assert found.friends is decides
     assert (strong <= set(found.split.a) or strong <= set(found.split.b)) is decides
     assert not solved(ask(here, ShuffleTerms(band)), system).friends
+
+
+def test_the_cached_split_of_all_players_keeps_friends_together_and_the_commanders_where_they_are() -> None:
+    """By brute force: of the even splits of the field, that with fewest parted friends."""
+    system = ns2({n: 1000.0 + 60.0 * n for n in range(12)})
+    here = in_chair(entries((0, 1, 2, 3, 4, 5), (6, 7, 8, 9, 10, 11)), 0, 6)
+    together = frozenset(map(player, (8, 9, 10, 11)))
+    alone = answer(CacheSplits(VEIL, here, False), system)
+    found = answer(CacheSplits(VEIL, here, False, terms=replace(BAND, moves_count=False, groups=(together,))), system)
+    assert isinstance(alone, SplitsCached)
+    assert isinstance(found, SplitsCached)
+    assert found.splits[:-1] == alone.splits[:-1]
+    largest = found.splits[-1]
+    assert sorted((*largest.a, *largest.b)) == sorted(map(player, (1, 2, 3, 4, 5, 7, 8, 9, 10, 11)))
+    assert len(largest.a) == len(largest.b) == 5
+
+    def parted(a: frozenset[PlayerId]) -> int:
+        return min(len(together & a), len(together - a))
+
+    def evenness(a: tuple[PlayerId, ...], b: tuple[PlayerId, ...]) -> float:
+        chairs = frozenset((player(0), player(6)))
+        return chance(system, VEIL, (player(0), *a), (player(6), *b), chairs)
+
+    field = (*largest.a, *largest.b)
+    even = [a for a in combinations(field, 5) if 0.45 <= evenness(a, tuple(p for p in field if p not in a)) <= 0.55]
+    assert 0.45 <= evenness(largest.a, largest.b) <= 0.55
+    assert parted(frozenset(largest.a)) == min(parted(frozenset(a)) for a in even)
+    assert parted(frozenset(alone.splits[-1].a)) > parted(frozenset(largest.a))

@@ -12,6 +12,7 @@ in `swaps`; what all of them predict and make even is in `chances`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from statistics import pstdev
 from typing import Any
@@ -35,7 +36,17 @@ from equipoise.balancing.means import best, who_plays
 from equipoise.balancing.shuffle_terms import chairs_decide, friends_decide, shuffled
 from equipoise.balancing.swaps import evened
 from equipoise.core import model as core
-from equipoise.core.asks import AskChance, AskMoves, AskSide, AskSplit, AskSwitch, CacheSplits, Purpose, SwapTerms
+from equipoise.core.asks import (
+    AskChance,
+    AskMoves,
+    AskSide,
+    AskSplit,
+    AskSwitch,
+    CacheSplits,
+    Purpose,
+    ShuffleTerms,
+    SwapTerms,
+)
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import (
@@ -61,6 +72,7 @@ from equipoise.core.model import (
     Split,
     is_even,
 )
+from equipoise.core.phrases import Phrase, Text
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
 from equipoise.solver import Assignment, Pin, splits, transfer
@@ -71,8 +83,6 @@ __all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of"
 Question = AskSplit | AskMoves | AskSide | AskSwitch | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SideFound | SwitchJudged | SplitsCached | ChanceFound | SolveFailed
 
-SPARED = 0.02
-"""Win probability that a move may give up so that friends are not parted."""
 SPARED = 0.02
 """Win probability that moves may give up so that they part no friends."""
 DIGITS = 3
@@ -270,7 +280,24 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
         from equipoise.balancing.covariances import every_size
 
         return SplitsCached(ask, every_size(ask, exact, values, system))
-    return SplitsCached(ask, tuple(_named(assignment, entries) for assignment in exact))
+    cached = [_named(assignment, entries) for assignment in exact]
+    if ask.terms is not None and cached:
+        # Who is held may leave no sides of these sizes: then friends count for nothing.
+        with suppress(SplitError):
+            cached[-1] = _with_friends(ask, ask.terms, system)
+    return SplitsCached(ask, tuple(cached))
+
+
+def _with_friends(ask: CacheSplits, terms: ShuffleTerms, system: System[Any]) -> Split:
+    """Return the split of all players as a shuffle makes it, without the commanders, who stay where they are."""
+    commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
+    smaller = len(ask.entries) // 2
+    sizes = (smaller, len(ask.entries) - smaller)
+    reason = Text(Phrase.REASON_ROUND_START)
+    question = AskSplit(Purpose.SHUFFLE, 0, reason, ask.context, ask.entries, sizes, {}, 0.0, terms=terms)
+    split = shuffled(question, commanders, system)
+    a, b = (tuple(player for player in side if player not in commanders) for side in (split.a, split.b))
+    return Split(a, b)
 
 
 def _beside_commanders(ask: CacheSplits, system: System[Any]) -> tuple[tuple[Entry, ...], Values]:

@@ -207,6 +207,8 @@ class CacheSplits:
     bench: bool
     """Arena: one player may sit out; elsewhere an odd number of players is split unevenly."""
     must_play: frozenset[PlayerId] = frozenset()
+    terms: ShuffleTerms | None = None
+    """NS2, where friends are here: what the split of all players is chosen by."""
 
 
 @dataclass(frozen=True, slots=True)

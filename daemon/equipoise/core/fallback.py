@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from equipoise.core.asks import CacheSplits
+from equipoise.core import friends
+from equipoise.core.asks import CacheSplits, ShuffleTerms
 from equipoise.core.events import SplitsCached
 from equipoise.core.model import PlayerId, Side, Split, SplitCache
 from equipoise.core.state import Effects, State
@@ -24,7 +25,11 @@ def ask(state: State) -> Effects:
     # A scramble may need fewer players than these, and counts who went to watch a moment ago.
     if len(entries) < max(FEWEST, state.rules.scramble.min_players):
         return ()
-    state.asked_cache = CacheSplits(state.memory.context, entries, bench=state.arena, must_play=state.always_play())
+    groups = friends.present(state) if state.ns2 else ()
+    # Where everybody stands when the daemon is gone is not known: a move costs nothing.
+    terms = ShuffleTerms(state.rules.shuffle.fair_band, moves_count=False, groups=groups) if groups else None
+    must_play = state.always_play()
+    state.asked_cache = CacheSplits(state.memory.context, entries, state.arena, must_play, terms)
     return (state.asked_cache,)
 
 
