@@ -119,6 +119,7 @@ class RealDaemon:
         forked: bool = False,
         game: str = "tf2",
         rules: Ruleset = "equipoise",
+        pool: str = "",
         prefix: Sequence[str] = (),
     ) -> None:
         self.folder, self.server, self._forked, self._prefix = folder, server, forked, prefix
@@ -127,6 +128,7 @@ class RealDaemon:
         self.config = folder / "config.toml"
         self.port = 0
         text = self.config.read_text().replace("port = 27500", "port = 0")
+        text = text.replace('system = "ns2"\n', f'system = "ns2"\n{pool}\n')
         self.config.write_text(f'{settings}\n{text}\n[store]\ndirectory = "{folder / "state"}"\n')
         self._process: Running | None = None
 

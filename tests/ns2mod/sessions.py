@@ -50,8 +50,8 @@ class StoredRound:
 class Evening:
     """An NS2 server with our mod, and its daemon. `options` are the fake server's."""
 
-    def __init__(self, folder: Path, settings: str = "", mod: Path = MOD, **options: Any) -> None:
-        self.daemon = RealDaemon(folder / "daemon", settings=settings, forked=True, game="ns2")
+    def __init__(self, folder: Path, settings: str = "", mod: Path = MOD, pool: str = "", **options: Any) -> None:
+        self.daemon = RealDaemon(folder / "daemon", settings=settings, forked=True, game="ns2", pool=pool)
         self.daemon.start()
         config = folder / "ns2"
         config.mkdir()
@@ -69,9 +69,9 @@ class Evening:
         """Let the game go on until the daemon knows what happened, and its orders are carried out."""
         self.game.run(seconds)
 
-    def connect(self, account: int, name: str) -> Client:
+    def connect(self, account: int, name: str, **fields: Any) -> Client:
         """A person connects and moves in the ready room."""
-        client = self.game.connect(account, name)
+        client = self.game.connect(account, name, **fields)
         self.names[str(STEAM_ID_BASE + account)] = name
         client.moves()
         return client

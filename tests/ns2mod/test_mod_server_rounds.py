@@ -328,3 +328,24 @@ def test_cheats_start_a_round_without_commanders_and_it_says_so(scene: Start) ->
     one.game.run(1)
     assert one.daemon.last("round_ended")["cheats"] is True
     assert one.game.states[-5:] == ["PreGame", "NotStarted", "Countdown", "Started", "Team1Won"]
+
+
+def test_the_games_own_skill_of_a_player_is_told_once_steam_has_answered_and_stays_what_it_was(scene: Start) -> None:
+    one = scene()
+    marines, aliens = one.people(1, 1)
+    assert not any("hive" in line for line in one.daemon.last("roster")["players"])
+    fields = one.game.rig["Fields"](marines[0].handle)
+    fields["skill"], fields["skill_offset"], fields["commander_skill"] = 1771, -214.4, 1931
+    one.game.run(2)
+    told = {line["id"]: line.get("hive") for line in one.daemon.last("roster")["players"]}
+    known = {"skill": 1771, "offset": -214, "commander": 1931}
+    assert told == {"101": known, "201": None}
+    one.commanded(marines, aliens)
+    one.game.start_round()
+    one.game.run(90)
+    fields["skill"] = 1800  # as the game has it after a round that it ranks
+    one.game.end_game(1)
+    one.game.run(10)
+    (ended,) = one.daemon.events("round_ended")
+    assert {line["id"]: line["counts"].get("hive") for line in ended["players"]} == told
+    assert one.daemon.last("roster")["players"][0]["hive"] == known

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 
 import pytest
 
+from tests.daemons import ran
 from tests.ns2mod.rig.clients import Client
 from tests.ns2mod.sessions import ALIENS, MARINES, Evening
 
@@ -192,3 +194,44 @@ def test_an_admin_moves_one_player_when_they_are_next_dead(new_evening: NewEveni
     evening.settle(2.0)
     assert people["a"].team == MARINES
     assert len(evening.decisions("move")) == 1
+
+
+def test_newcomers_begin_from_the_games_own_skill_in_splits_in_the_stored_round_and_in_a_replay_of_it(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(QUIET, pool="hive_rounds = 50.0")
+    known = {name: evening.connect(1000 + n, name, skill=3000, skill_offset=-200) for n, name in enumerate("abc")}
+    others = {name: evening.connect(1100 + n, name) for n, name in enumerate("xyz")}
+    evening.settle()
+    for team, people in ((MARINES, known), (ALIENS, others)):
+        for client in people.values():
+            assert evening.game.seat(client, team)
+    evening.settle(6)
+    # Before any round: the favourite is known, and none of them is in the store.
+    assert evening.status()["win_probability"] > 0.7
+    evening.start(known["a"], others["x"])
+    evening.settle(120)
+    evening.end(ALIENS)
+
+    (stored,) = evening.stored()
+    assert {name: counts.get("hive") for name, counts in stored.counts.items()} == {
+        **{name: {"skill": 3000.0, "offset": -200.0, "commander": 3000.0} for name in "abc"},
+        **dict.fromkeys("xyz"),
+    }
+    rated = [evening.player(client)["rating"] for client in (*known.values(), *others.values())]
+    assert all(1700 < rating < 2000 for rating in rated[1:3])
+    assert all(1000 < rating < 1300 for rating in rated[4:])
+    evening.daemon.stop()
+
+    def run(*words: str) -> str:
+        done = ran("pool", *words, "--config", evening.daemon.config, environ=dict(os.environ))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    before = run("export", "main")
+    assert '"hive":{"skill":3000.0,"offset":-200.0,"commander":3000.0}' in before
+    run("recompute", "--pool", "main", "--yes")
+    players = [
+        [line for line in text.splitlines() if '"kind":"player"' in line] for text in (before, run("export", "main"))
+    ]
+    assert players[0] == players[1] != []

@@ -65,6 +65,7 @@ def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
         ("elo", {"k": 40.0}),
         ("glicko2", {}),
         ("ns2", {"plus_side": "red"}),
+        ("ns2", {"plus_side": "red", "hive_rounds": 25.0}),
         ("teamskill_k", {"base": "glicko"}),
         ("trueskill", {}),
         ("trueskill2", {"quit_related": 0.5}),

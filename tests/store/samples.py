@@ -12,6 +12,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import (
     STEAM_ID_BASE,
     Counts,
+    Hive,
     LineupPlayer,
     Mode,
     Participant,
@@ -89,7 +90,11 @@ def with_counts(record: RecordRound) -> RecordRound:
     """The round with what all but the last player did, and with the first two as a squad."""
     everybody = [seat.id for seat in record.round.lineup]
     counts = {
-        id: Counts(3 * n, n, n // 2, 4 * n + 1, {"soldier": 40.5 + n, "medic": 12.25})
+        id: Counts(
+            *(3 * n, n, n // 2, 4 * n + 1),
+            classes={"soldier": 40.5 + n, "medic": 12.25},
+            hive=Hive(900.0 + 100 * n, -25.5 * n, 1200.0) if n % 2 else None,
+        )
         for n, id in enumerate(everybody[:-1])
     }
     presences = tuple(replace(each, counts=counts.get(each.id)) for each in record.round.presences)

@@ -41,6 +41,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "to": SECONDS,
     **dict.fromkeys(("kills", "deaths", "assists", "points", "suicides"), COUNT),
     **dict.fromkeys(ClassSeconds.__struct_fields__, SECONDS),
+    **dict.fromkeys(("skill", "commander"), (0.0, 1e5)),
+    "offset": (-1e5, 1e5),
 }
 SPAN = {"side": "marines", "from": 0, "to": 1}
 DONE = {
@@ -50,6 +52,7 @@ DONE = {
     "points": 1,
     "suicides": 1,
     "classes": dict.fromkeys(ClassSeconds.__struct_fields__, 1),
+    "hive": {"skill": 1, "offset": 1, "commander": 1},
 }
 NINTH = {"id": "9", "side": "marines", "spans": [SPAN], "counts": DONE}
 COMMANDED = {**ROUND, "game": "ns2", "players": [*ROUND["players"], NINTH]}
@@ -126,7 +129,14 @@ def test_the_ends_of_its_range_are_taken_and_the_next_number_is_not(path: Path) 
         # The shape alone: spans also have to lie within their round.
         decode_as(with_number(path, repr(end)), events.Batch)
         decode_as(with_number(path, repr(float(end))), events.Batch)
-    below, above = (low - 1, high + 1) if whole else (math.nextafter(low, -1), math.nextafter(high, math.inf))
+    below, above = (
+        (low - 1, high + 1)
+        if whole
+        else (
+            math.nextafter(low, -math.inf),
+            math.nextafter(high, math.inf),
+        )
+    )
     for beyond in (below, above):
         with pytest.raises(ScriptError) as refused:
             decode_batch(with_number(path, repr(beyond)))

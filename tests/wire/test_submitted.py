@@ -73,7 +73,7 @@ def test_every_part_of_a_submitted_round_is_strict() -> None:
 
     assert lenient(RoundSubmitted) == []
     parts = {"RoundEnded", "Facts", "Captures", "LineupLine", "PresenceLine", "SecondsOn", "SpanLine"}
-    parts |= {"CountsLine", "ClassSeconds"}
+    parts |= {"CountsLine", "ClassSeconds", "HiveLine"}
     assert set(lenient(RoundEnded)) == parts
 
 

@@ -140,6 +140,8 @@ class Entry:
     arena only."""
     objective: float | None = None
     """Seconds since they captured or defended what the map is about; None: they never did."""
+    hive: Hive | None = None
+    """NS2: the game's own skill of them; None where it is not known."""
 
     @property
     def bot(self) -> bool:
@@ -231,8 +233,20 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Hive:
+    """NS2: the game's own skill of a player, in its points, from Steam's statistics."""
+
+    skill: float
+    """The average of both sides."""
+    offset: float = 0.0
+    """Skill is `skill + offset` as a marine, `skill - offset` as an alien."""
+    commander: float = 0.0
+    """As a commander; 0 where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
-    """A player's scores in one round, as the game counted them."""
+    """A player's scores in one round, as the game counted them, and its own skill of them."""
 
     kills: int = 0
     """Kills of other players."""
@@ -246,6 +260,8 @@ class Counts:
     """Seconds as each class, in the game's words; classes that were not played are left out."""
     suicides: int = 0
     """Deaths by their own hand, beside `deaths`: who wants to seem weak can have as many as they like."""
+    hive: Hive | None = None
+    """NS2: the game's own skill of them as they came into the round; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

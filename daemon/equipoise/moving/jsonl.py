@@ -16,9 +16,9 @@ import msgspec
 from equipoise.errors import FileError
 from equipoise.store import pool_file
 
-VERSION = 4
-"""The version of the format, which has spans since 2, counts, squads, records and bases since 3, and seasons and hidden
-players since 4.
+VERSION = 5
+"""The version of the format, which has spans since 2, counts, squads, records and bases since 3, seasons and hidden
+players since 4, and the game's own skills since 5.
 
 It grows when an older program could not read what a newer one writes.
 """

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.core.model import Counts, PlayerId, Role, is_bot
+from equipoise.core.model import Counts, Hive, PlayerId, Role, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import FARTHEST, MOST
 from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
@@ -29,7 +29,10 @@ UNKNOWN = -1
 """In `History.side`, `map` and `mode`: no name."""
 
 _SHAPED = {
-    "members": ("fraction_played", "kills", "deaths", "assists", "player_points", "quit", "squad", "class_seconds"),
+    "members": (
+        *("fraction_played", "kills", "deaths", "assists", "player_points", "quit", "squad", "class_seconds"),
+        *("hive_skill", "hive_offset", "hive_commander"),
+    ),
     "ranks": ("points", "side"),
     "started_at": ("seconds", "weight", "map", "mode", "lineup_known"),
 }
@@ -44,6 +47,9 @@ _RANGES = {
     "assists": (0.0, MOST),
     "player_points": (0.0, MOST),
     "class_seconds": (0.0, FARTHEST),
+    "hive_skill": (0.0, MOST),
+    "hive_offset": (-MOST, MOST),
+    "hive_commander": (0.0, MOST),
     "points": (-MOST, MOST),
     "seconds": (0.0, FARTHEST),
     "weight": (0.0, MOST),
@@ -111,6 +117,10 @@ class History:
     """Shape (p, c): `Counts.classes`, 0 where a class was not played or is unknown."""
     classes: tuple[str, ...] = ()
     """The c classes."""
+    hive_skill: Floats | None = None
+    """Shape (p,), as the next two: fields of `Counts.hive`, NaN where unknown."""
+    hive_offset: Floats | None = None
+    hive_commander: Floats | None = None
     quit: Flags | None = None
     """Shape (p,): whether the player left before the end."""
     squad: Numbers | None = None
@@ -276,12 +286,7 @@ def _facts(rows: list[Match]) -> dict[str, Any]:
     if any(match.fraction_played for match in rows):
         facts["fraction_played"] = _floats(match.fraction_played.get(player, math.nan) for match, player in people)
     if any(match.counts for match in rows):
-        counts = [match.counts.get(player) for match, player in people]
-        for name, of in (("kills", "kills"), ("deaths", "deaths"), ("assists", "assists"), ("player_points", "points")):
-            facts[name] = _floats(math.nan if count is None else getattr(count, of) for count in counts)
-        if classes := tuple(dict.fromkeys(name for count in counts if count for name in count.classes)):
-            seconds = [[count.classes.get(name, 0.0) if count else 0.0 for name in classes] for count in counts]
-            facts["classes"], facts["class_seconds"] = classes, np.array(seconds, np.float64)
+        facts |= _counted([match.counts.get(player) for match, player in people])
     if any(match.quits for match in rows):
         facts["quit"] = np.array([player in match.quits for match, player in people], np.bool_)
     if any(match.squads for match in rows):
@@ -298,6 +303,21 @@ def _facts(rows: list[Match]) -> dict[str, Any]:
             point for match, none in zip(rows, blank, strict=True) for point in (match.points or none)
         )
     return facts | _match_facts(rows)
+
+
+def _counted(counts: list[Counts | None]) -> dict[str, Any]:
+    """The arrays of what was counted, of each participant."""
+    facts: dict[str, Any] = {}
+    for name, of in (("kills", "kills"), ("deaths", "deaths"), ("assists", "assists"), ("player_points", "points")):
+        facts[name] = _floats(math.nan if count is None else getattr(count, of) for count in counts)
+    if classes := tuple(dict.fromkeys(name for count in counts if count for name in count.classes)):
+        seconds = [[count.classes.get(name, 0.0) if count else 0.0 for name in classes] for count in counts]
+        facts["classes"], facts["class_seconds"] = classes, np.array(seconds, np.float64)
+    hives = [count.hive if count else None for count in counts]
+    if any(hives):
+        for name in ("skill", "offset", "commander"):
+            facts[f"hive_{name}"] = _floats(math.nan if hive is None else getattr(hive, name) for hive in hives)
+    return facts
 
 
 def _match_facts(rows: list[Match]) -> dict[str, Any]:
@@ -393,6 +413,9 @@ _FACTS: dict[str, tuple[str, object]] = {
     "deaths": ("members", np.nan),
     "assists": ("members", np.nan),
     "player_points": ("members", np.nan),
+    "hive_skill": ("members", np.nan),
+    "hive_offset": ("members", np.nan),
+    "hive_commander": ("members", np.nan),
     "quit": ("members", False),
     "squad": ("members", ALONE),
     "points": ("ranks", np.nan),
@@ -567,6 +590,7 @@ def _unpacked(history: History, number: int, columns: Sequence[Floats | None]) -
     for player, squad in by_player(history.squad).items():
         squads.setdefault(squad, []).append(player)
     counts = [by_player(column) for column in columns]
+    skill, offset, commander = (by_player(c) for c in (history.hive_skill, history.hive_offset, history.hive_commander))
     classes = (
         {} if history.class_seconds is None else dict(zip(who, history.class_seconds[people].tolist(), strict=True))
     )
@@ -591,12 +615,13 @@ def _unpacked(history: History, number: int, columns: Sequence[Floats | None]) -
         squads=tuple(tuple(squad) for name, squad in squads.items() if name != ALONE),
         counts={
             player: Counts(
-                *(count[player] for count in counts),  # type: ignore[call-arg]
-                {
+                *(count[player] for count in counts),  # type: ignore[misc]
+                classes={
                     name: seconds
                     for name, seconds in zip(history.classes, classes.get(player, ()), strict=False)
                     if seconds
                 },
+                hive=Hive(skill[player], offset[player], commander[player]) if player in skill else None,
             )
             for player in counts[0]
         },

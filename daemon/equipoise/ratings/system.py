@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
-from equipoise.core.model import Counts, PlayerId, PlayerSummary, Role, Skills, is_bot
+from equipoise.core.model import Counts, Hive, PlayerId, PlayerSummary, Role, Skills, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import FARTHEST, MOST, build_params, check_number, is_number, number_of, refuse_twice
 
@@ -134,6 +134,10 @@ class Match:
                 number_of(player, name, getattr(counts, name), 0.0, MOST)
             for name, seconds in counts.classes.items():
                 number_of(player, name, seconds, 0.0, FARTHEST)
+            if (hive := counts.hive) is not None:
+                number_of(player, "hive.skill", hive.skill, 0.0, MOST)
+                number_of(player, "hive.offset", hive.offset, -MOST, MOST)
+                number_of(player, "hive.commander", hive.commander, 0.0, MOST)
 
     def without_skills(self) -> Match:
         """Return the match without `skill_at_start`; what was checked is not checked again."""
@@ -356,6 +360,10 @@ class System(ABC, Generic[P]):
     @abstractmethod
     def summary(self, player: PlayerId) -> PlayerSummary:
         """Return the player as the pool shows them; one who is not held is shown as a newcomer."""
+
+    def introduce(self, hives: Mapping[PlayerId, Hive]) -> bool:
+        """Take players who are not held for what the game itself says of them; tell whether that changes a skill."""
+        return False
 
     @abstractmethod
     def seed(self, player: PlayerId, **skill: float) -> None:

@@ -17,7 +17,7 @@ from equipoise.store.players import Fingerprint
 
 FREE = frozenset({"stale_days"})
 """Parameters that no stored number depends on: a new value is accepted and recorded."""
-YOUNG = frozenset({"bots"})
+YOUNG = frozenset({"bots", "hive_rounds"})
 """Parameters about what no round was stored with before there were these: a record without them fits any value."""
 
 

@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeVar
 
 from equipoise.balancing import summaries_on
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Context, PlayerId, PlayerSummary, is_bot
+from equipoise.core.model import Context, Hive, PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
 from equipoise.ratings.calibration import calibrated
 from equipoise.ratings.system import System
@@ -374,6 +374,14 @@ class Pool:
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
         """Keep in memory whom `present` returns, whose skills are read at any time. What this returns ends it."""
         return self._reading.hold(present)
+
+    def introduce(self, hives: Mapping[PlayerId, Hive]) -> None:
+        """Say what the game itself thinks of players, for those of whom nothing else is known."""
+        changed = self.system.introduce(hives)
+        if self.follower is not None:
+            changed |= self.follower.system.introduce(hives)
+        if changed:
+            self._held.changed()
 
     def skill(self, player: PlayerId) -> float:
         """Return a player's skill in points, which splits sum up; unknown players and bots have a newcomer's."""

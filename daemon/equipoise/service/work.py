@@ -29,6 +29,7 @@ from equipoise.core.events import (
     Event,
     MovesSolved,
     PlayerJoined,
+    RosterSeen,
     RoundEnded,
     ScriptEvent,
     SolveFailed,
@@ -106,6 +107,9 @@ class Work:
 
     async def take(self, events: Sequence[ScriptEvent]) -> None:
         """Store the rounds among the events, then carry the events out in order. ScriptError: one cannot be kept."""
+        for event in events:
+            if isinstance(event, RosterSeen):
+                self.pool.introduce({entry.id: entry.hive for entry in event.roster.entries if entry.hive is not None})
         # Before the events: what they decide, and the skills noted with a lineup, are by the ratings of now.
         await self._refresh()
         # What is stored with a round depends on the events before it, so that a rehearsal has to come to it.

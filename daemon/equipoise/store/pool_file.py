@@ -18,6 +18,7 @@ from equipoise.store.sequence import EditAction
 from equipoise.store.snapshots import Purpose
 
 Place = Annotated[int, Meta(ge=1, le=2**53)]
+Points = Annotated[float, Meta(ge=-1e6, le=1e6)]
 Text = Annotated[str, Meta(max_length=1000)]
 
 
@@ -142,6 +143,14 @@ class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     role: Role
 
 
+class Hive(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The game's own skill of a player as they came into a round."""
+
+    skill: Points
+    offset: Points
+    commander: Points
+
+
 class Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Counts of a player in a round."""
 
@@ -151,6 +160,7 @@ class Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     points: Count
     classes: dict[Text, Duration]
     suicides: Count = 0
+    hive: Hive | msgspec.UnsetType = msgspec.UNSET
 
 
 class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):

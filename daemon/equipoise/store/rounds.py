@@ -314,7 +314,13 @@ def spans_of(column: str | None) -> tuple[Span, ...]:
 
 def written_counts(counts: Counts | None) -> str | None:
     """Return the counts as their column has them; None where they are not known."""
-    return None if counts is None else encoded(counts)
+    if counts is None:
+        return None
+    columns = msgspec.to_builtins(counts)
+    # As in all rows before there was this field, and in those of other games.
+    if counts.hive is None:
+        del columns["hive"]
+    return encoded(columns)
 
 
 def counts_of(column: str | None) -> Counts | None:

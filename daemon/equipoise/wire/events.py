@@ -21,6 +21,7 @@ from equipoise.core.model import (
     MOST_PLAYERS,
     Counts,
     Entry,
+    Hive,
     Immunity,
     LineupPlayer,
     Mode,
@@ -104,6 +105,8 @@ IMMUNITIES = {
 """The words of `immune_from`."""
 MOST_IMMUNITIES = 16
 """A newer script may know more of them."""
+MOST_POINTS = 100_000.0
+"""Of the game's own skill; the best have some 5,000."""
 CLOCK_SLACK = 1.0
 """Seconds by which the sum of a player's classes may exceed their time on the sides: both are rounded."""
 
@@ -129,6 +132,20 @@ class ScriptEvent(core.TimedEvent, frozen=True, kw_only=True):
     def time(self, here: Here) -> float:
         """The event's time, by default the batch's; seconds."""
         return here.at if self.at is None else self.at
+
+
+class HiveLine(msgspec.Struct, frozen=True):
+    """NS2: the game's own skill of a player, in its points, where it knows one."""
+
+    skill: Annotated[float, Meta(ge=0, le=MOST_POINTS)]
+    """The average of both sides."""
+    offset: Annotated[float, Meta(ge=-MOST_POINTS, le=MOST_POINTS)] = 0.0
+    """What they are better by as a marine, and worse as an alien."""
+    commander: Annotated[float, Meta(ge=0, le=MOST_POINTS)] = 0.0
+    """As a commander; 0: it is not known."""
+
+    def hive(self) -> Hive:
+        return Hive(self.skill, self.offset, self.commander)
 
 
 class PlayerLine(msgspec.Struct, frozen=True):
@@ -163,6 +180,8 @@ class PlayerLine(msgspec.Struct, frozen=True):
     """Why nobody may move the player: a word of docs/protocol.md."""
     objective: Seconds | None = None
     """Seconds since the player captured or defended an objective; None: they never did."""
+    hive: HiveLine | None = None
+    """NS2: the game's own skill of the player; None: it knows none."""
 
     def entry(self) -> Entry:
         return Entry(
@@ -180,6 +199,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
             ready=self.ready,
             held=str(self.held or ""),
             objective=self.objective,
+            hive=None if self.hive is None else self.hive.hive(),
         )
 
     def _immunity(self) -> Immunity:
@@ -278,9 +298,13 @@ class CountsLine(msgspec.Struct, frozen=True):
     """How long they played each class, dead or alive."""
     suicides: Count = 0
     """Deaths by their own hand."""
+    hive: HiveLine | None = None
+    """NS2: the game's own skill of the player as they came into the round."""
 
     def counts(self) -> Counts:
-        return Counts(self.kills, self.deaths, self.assists, self.points, self.classes.played(), self.suicides)
+        hive = None if self.hive is None else self.hive.hive()
+        numbers = self.kills, self.deaths, self.assists, self.points
+        return Counts(*numbers, self.classes.played(), self.suicides, hive)
 
     def fault(self, seconds: float) -> str | None:
         """Name a count that is impossible for a player who was on a side for so long; None: there is none."""
@@ -516,10 +540,15 @@ class StrictClassSeconds(ClassSeconds, frozen=True, forbid_unknown_fields=True):
     """Seconds as each class, and no other class."""
 
 
+class StrictHiveLine(HiveLine, frozen=True, forbid_unknown_fields=True):
+    """The game's own skill, without unknown fields."""
+
+
 class StrictCountsLine(CountsLine, frozen=True, forbid_unknown_fields=True):
     """A player's scores, without unknown fields."""
 
     classes: StrictClassSeconds = field(default_factory=StrictClassSeconds)
+    hive: StrictHiveLine | None = None
 
 
 class StrictPresenceLine(PresenceLine, frozen=True, forbid_unknown_fields=True):

@@ -130,12 +130,13 @@ function Record:Disconnect(id, clock)
     end
 end
 
--- Everybody who is connected: id -> {team, role, counts}. `counts` are those of the scoreboard.
+-- Everybody who is connected: id -> {team, role, counts, hive}. `counts` are those of the scoreboard.
 function Record:Look(snapshot, clock)
     for id, player in pairs(snapshot) do
         self:Enter(id, player.team, player.role or "field", clock)
         if self.people[id] and player.counts then
             Count(self.people[id], player.counts)
+            self.people[id].hive = self.people[id].hive or player.hive
         end
     end
     for id, person in pairs(self.people) do
@@ -209,6 +210,7 @@ function Record:Finish(clock)
             table.remove(spans, Shortest(spans))
         end
         if #spans > 0 then
+            person.done.hive = person.hive
             table.insert(players, { id = id, side = person.side, left = person.left, spans = spans,
                 counts = next(person.done) and person.done or nil })
         end

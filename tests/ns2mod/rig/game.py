@@ -235,18 +235,28 @@ class Game:
     def connect(self, account_id: int, name: str | None = None, **fields: Any) -> Client:
         """A person connects and stands in the ready room.
 
-        `unknown_for` seconds their id is 0 (Steam has not answered); `skill` is the official one, `tier` what the
-        scoreboard makes of it; who is `untaught` has not played the tutorial.
+        `unknown_for` seconds their id is 0 (Steam has not answered); `skill` is the official one, with its offset
+        and the skill as a commander, `tier` what the scoreboard makes of it; who is `untaught` played no tutorial.
         """
         client = Client(self, account_id, name or f"Player {account_id}")
         self.enter(client, **fields)
         return client
 
     def enter(
-        self, client: Client, *, unknown_for: float = 0.0, skill: int = -1, tier: int = -1, untaught: bool = False
+        self,
+        client: Client,
+        *,
+        unknown_for: float = 0.0,
+        skill: int = -1,
+        skill_offset: int = 0,
+        commander_skill: int | None = None,
+        tier: int = -1,
+        untaught: bool = False,
     ) -> None:
         known = {"userId": client.account_id, "virtual": False, "name": to_lua(client.name)}
-        fields = {**known, "skill": skill, "tier": tier, "untaught": untaught}
+        fields = {**known, "skill": skill, "skill_offset": skill_offset, "tier": tier, "untaught": untaught}
+        if commander_skill is not None:
+            fields["commander_skill"] = commander_skill
         if unknown_for:
             fields["known_at"] = self.system + unknown_for
         self.clients.append(client)

@@ -59,6 +59,10 @@ class NS2Constants(NamedTuple):
     usual_seconds: float
     newcomer: float
     """Log-odds: s of a bot."""
+    hive_weight: float
+    """Weight of the game's own skill in how a player begins, 0 to 1."""
+    hive_sign: float
+    """1 if the game's offset, which is a marine's, is that of the plus side, else -1."""
 
 
 class NS2Arrays(NamedTuple):
@@ -86,6 +90,11 @@ class NS2Arrays(NamedTuple):
     bot_commander: Flags
     forecasts: Flags
     """Shape (m,): whether the match is predicted from its lineup, and not from the time that was played."""
+    hive_skill: Floats
+    """Shape (p,), as the next two, in points: the game's own skill of participants who are new; NaN of others and where
+    it is unknown. Empty: of nobody."""
+    hive_offset: Floats
+    hive_commander: Floats
 
 
 class Workspace(NamedTuple):

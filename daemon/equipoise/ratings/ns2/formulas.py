@@ -106,6 +106,34 @@ def is_large(present: float, c: NS2Constants) -> bool:
     return present >= c.large_above + 0.5
 
 
+def begin(p: Player, skill: float, offset: float, commander: float, c: NS2Constants) -> None:
+    """Set a newcomer's skills between the prior's mode and the game's own, in points; of no commander it knows 0."""
+    chair = commander if commander > 0.0 else skill
+    p.skill = c.newcomer + c.hive_weight * (skill / POINTS - c.newcomer)
+    p.offset = c.hive_sign * c.hive_weight * offset / POINTS
+    p.commander = c.newcomer + c.hive_weight * (chair / POINTS - c.newcomer)
+
+
+def start_newcomers(match: int, matches: MatchArrays, facts: NS2Arrays, records: Records, c: NS2Constants) -> None:
+    """Have participants without a round begin between a newcomer's skill and the game's own of them."""
+    if c.hive_weight == 0.0 or len(facts.hive_skill) == 0:
+        return
+    for place in range(matches.teams[2 * match], matches.teams[2 * match + 2]):
+        p, skill = records[matches.members[place]], facts.hive_skill[place]
+        if p.rounds == 0 and not math.isnan(skill):
+            begin(p, skill, facts.hive_offset[place], facts.hive_commander[place], c)
+
+
+def let_go(match: int, matches: MatchArrays, facts: NS2Arrays, records: Records, c: NS2Constants) -> None:
+    """Have those who began with this match and did not play a second of it begin again."""
+    if c.hive_weight == 0.0 or len(facts.hive_skill) == 0:
+        return
+    for place in range(matches.teams[2 * match], matches.teams[2 * match + 2]):
+        p = records[matches.members[place]]
+        if p.rounds == 0 and not math.isnan(facts.hive_skill[place]):
+            p.skill, p.offset, p.commander = c.newcomer, 0.0, c.newcomer
+
+
 def predict_match(
     match: int,
     matches: MatchArrays,
@@ -282,6 +310,7 @@ def rate_match(
     The prediction is the forecast from the lineup where that is known.  Skills are moved by another, which knows who
     played when: the forecast's error would also move players for what others did later.
     """
+    start_newcomers(match, matches, facts, records, c)
     chance = 0.0
     if facts.forecasts[match]:
         chance = forecast(match, matches, facts, records, work, environment, c)
@@ -292,6 +321,7 @@ def rate_match(
     members = members_of(match, matches)
     gradient_step(len(members), facts.sign[match], error, work, c)
     scatter_skills(members, records, work, error, matches.started_at[match], c)
+    let_go(match, matches, facts, records, c)
     # A match that nobody played says nothing about maps, either.
     if present > 0.0:
         update_environment(match, matches, facts, environment, is_large(present, c))

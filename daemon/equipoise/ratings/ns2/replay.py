@@ -71,8 +71,18 @@ def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
         bot_end=bots.end,
         bot_commander=bots.commander,
         forecasts=_forecasts(history),
+        **_hives(system, history),
     )
     return history.arrays(), facts
+
+
+def _hives(system: NS2, history: History) -> dict[str, Floats]:
+    """The game's own skills of participants who are new to the system; empty where they are not read."""
+    columns = {name: getattr(history, name) for name in ("hive_skill", "hive_offset", "hive_commander")}
+    if history.hive_skill is None or system.constants.hive_weight == 0.0:
+        return dict.fromkeys(columns, np.empty(0))
+    new = np.array([player not in system.players for player in history.players], np.bool_)[history.members]
+    return {name: np.where(new, column, np.nan) for name, column in columns.items()}
 
 
 def records_of(system: NS2, history: History) -> NDArray[np.void]:

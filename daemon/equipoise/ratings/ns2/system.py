@@ -6,15 +6,34 @@ Formulas, deviations from the source and decisions: docs/ratings/ns2.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 
-from equipoise.core.model import NS2_SIDES, TF2_SIDES, PlayerId, PlayerSummary, Role, SkillEstimate, Skills, is_bot
+from equipoise.core.model import (
+    NS2_SIDES,
+    TF2_SIDES,
+    Hive,
+    PlayerId,
+    PlayerSummary,
+    Role,
+    SkillEstimate,
+    Skills,
+    is_bot,
+)
 from equipoise.errors import RatingError
 from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Workspace
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
-from equipoise.ratings.ns2.formulas import POINTS, forecast, intercept, is_large, predict_match, rate_match
+from equipoise.ratings.ns2.formulas import (
+    POINTS,
+    begin,
+    forecast,
+    intercept,
+    is_large,
+    predict_match,
+    rate_match,
+    start_newcomers,
+)
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
 from equipoise.ratings.parameters import Params, count_of, number_of, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
@@ -34,6 +53,9 @@ from equipoise.ratings.system import (
 
 LIMIT = 50_000.0
 """Points: largest absolute skill that `seed` accepts."""
+
+MOST_INTRODUCED = 10_000
+"""Players of whom the game has said something and who are in no round yet; then all are forgotten, and said again."""
 
 SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
 """The names that `seed` accepts, and the fields they set (in log-odds)."""
@@ -73,6 +95,8 @@ class NS2Params(Params):
     """r in seconds before the length of any round is known."""
     median_rounds: int = ranged(101, 1, 10_000)
     """Rounds over which r is the median length."""
+    hive_rounds: float = ranged(0.0, 0, 100_000)
+    """n: a player begins n/(n + `shadow_rounds`) of the way from a newcomer's skill to the game's own of them."""
     shadow_rounds: int = ranged(50, 0, 100_000)
     """Rounds before a rating is shown."""
     stale_days: float = ranged(30.0, 0, 100_000)
@@ -106,6 +130,8 @@ class NS2Params(Params):
             large_above=float(self.large_above),
             usual_seconds=self.usual_seconds,
             newcomer=self.newcomer,
+            hive_weight=self.hive_rounds and self.hive_rounds / (self.hive_rounds + self.shadow_rounds),
+            hive_sign=-1.0 if self.plus_side == NS2_SIDES[1] else 1.0,
         )
 
 
@@ -122,18 +148,21 @@ class NS2(PlayerTable[NS2Params, Player]):
         super().__init__(params)
         self.constants = params.constants()
         self.environment = Environment(no_rounds(params.median_rounds))
+        self._introduced: dict[PlayerId, Player] = {}
+        """How players are taken to begin who are not held; what a match says of them counts more."""
 
     def predict(self, match: Match) -> WinProbabilities:
         """Predict from the lineup; without one from the participants and their time.  A draw is half a win."""
         matches, players, facts = self._arrays(match, self.environment.number(match.map))
-        records, work = self.records((players,)), allocate(matches, facts)
+        records, work = [self._seen(player) for player in players], allocate(matches, facts)
+        start_newcomers(0, matches, facts, records, self.constants)
         if facts.forecasts[0]:
             return _wins(forecast(0, matches, facts, records, work, self.environment.arrays, self.constants))
         weights = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
         return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, *weights, self.constants))
 
     def rate(self, match: Match) -> Rated:
-        """Rate a match.  Reads all of it but squads, counts, quits, points and mode.
+        """Rate a match.  Reads all of it but squads, counts, quits, points and mode; of counts the game's own skill.
 
         >>> system = NS2.create()
         >>> rated = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1)))
@@ -146,6 +175,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         refuse_bots(match, matches.lineup)
         facts.maps[0] = self.environment.enter(match.map)
         records, work = self.records((players,)), allocate(matches, facts)
+        start_newcomers(0, matches, facts, records, self.constants)
         before = [POINTS * p.skill for p in records[: len(matches.members)]]
         prediction = _wins(rate_match(0, matches, facts, records, work, self.environment.arrays, self.constants))
         del players[len(matches.members) :], records[len(matches.members) :]  # who was in the lineup alone
@@ -153,14 +183,14 @@ class NS2(PlayerTable[NS2Params, Player]):
         self.players |= {player: records[n] for n, player in enumerate(players) if work.time[n] > 0.0}
         teams = [0] * len(match.teams[0]) + [1] * len(match.teams[1])
         changes = (
-            Change(player, team, old, POINTS * p.skill, p.rounds, prediction.wins[team], scores[team])
-            for player, team, old, p in zip(players, teams, before, records, strict=True)
+            Change(player, team, old, POINTS * work.skill[n], p.rounds, prediction.wins[team], scores[team])
+            for n, (player, team, old, p) in enumerate(zip(players, teams, before, records, strict=True))
         )
         return Rated(prediction, tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
         """s on the field, s ± o on a side; χ for a commander, mixed with field skill by `commander_field_share`."""
-        p = self.held(player)
+        p = self._seen(player)
         toward = 0.0 if not context.side else 1.0 if context.side == self.params.plus_side else -1.0
         field = p.skill + toward * p.offset
         if context.role is Role.FIELD:
@@ -193,7 +223,7 @@ class NS2(PlayerTable[NS2Params, Player]):
 
     def uncertainty(self, player: PlayerId) -> float:
         """Points: the standard deviation of s."""
-        p = self.held(player)
+        p = self._seen(player)
         return POINTS * math.sqrt(self._variance(p.skill, p.squares, p.fitted))
 
     def skills(self, player: PlayerId) -> Skills:
@@ -202,7 +232,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         >>> NS2.create().skills(PlayerId("ann")).commander
         SkillEstimate(value=1000.0, deviation=489.8979485566356)
         """
-        p, plus = self.held(player), self.params.plus_side
+        p, plus = self._seen(player), self.params.plus_side
         average, commander = (
             self._variance(p.skill, p.squares, p.fitted),
             self._variance(p.commander, p.commander_squares, p.commander_fitted, chair=True),
@@ -236,7 +266,7 @@ class NS2(PlayerTable[NS2Params, Player]):
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The average skill; visible after the shadow period."""
-        p = self.held(player)
+        p = self._seen(player)
         return self.shown(player, POINTS * p.skill, p.rounds, p.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
@@ -263,6 +293,25 @@ class NS2(PlayerTable[NS2Params, Player]):
         """Set a part that `shared` returned; of more lengths than `median_rounds` only the last are kept."""
         self.environment.restore(key, part)
 
+    def introduce(self, hives: Mapping[PlayerId, Hive]) -> bool:
+        """Take players who are not held for what the game itself says of them. No match is rated by it."""
+        if self.constants.hive_weight == 0.0:
+            return False
+        if len(self._introduced) > MOST_INTRODUCED:
+            self._introduced.clear()
+        changed = False
+        for player, hive in hives.items():
+            if player not in self.players:
+                p = self.newcomer()
+                begin(p, hive.skill, hive.offset, hive.commander, self.constants)
+                changed |= self._introduced.get(player) != p
+                self._introduced[player] = p
+        return changed
+
+    def _seen(self, player: PlayerId) -> Player:
+        """The record of a player; of one who is not held as they are taken to begin."""
+        return self.players.get(player) or self._introduced.get(player) or self.newcomer()
+
     def newcomer(self) -> Player:
         """A record at the mode of the Gamma prior, in both roles."""
         return Player(self.params.newcomer, self.params.newcomer)
@@ -275,6 +324,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         spans = [match.spans.get(player, ()) for player in players[: len(matches.members)]]
         flat = [span for seat in spans for span in seat]
         bots = match.bots if self.params.bots else ()
+        hives = self._hives(match, players[: len(matches.members)]) if self.constants.hive_weight > 0.0 else []
         facts = NS2Arrays(
             seconds=[math.nan if match.seconds is None else match.seconds],
             sign=[_sign(match.sides, self.params.plus_side) if match.sides else 0.0],
@@ -291,8 +341,16 @@ class NS2(PlayerTable[NS2Params, Player]):
             bot_commander=[span.role is Role.COMMANDER for span in bots],
             # Skills at the start say that the match was seen going live, with the participants in place of a lineup.
             forecasts=[bool(match.lineup or match.skill_at_start)],
+            hive_skill=[math.nan if hive is None else hive.skill for hive in hives],
+            hive_offset=[0.0 if hive is None else hive.offset for hive in hives],
+            hive_commander=[0.0 if hive is None else hive.commander for hive in hives],
         )
         return matches, players, facts
+
+    def _hives(self, match: Match, players: Iterable[PlayerId]) -> list[Hive | None]:
+        """The game's own skill of each player who is new here."""
+        counts = [None if player in self.players else match.counts.get(player) for player in players]
+        return [count.hive if count else None for count in counts]
 
 
 def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:

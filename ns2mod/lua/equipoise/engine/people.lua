@@ -8,6 +8,8 @@ People.__index = People
 
 local kSides = { "marines", "aliens" }
 local kAfkSeconds = 60
+-- The daemon takes no more of the game's own skill.
+local kMostPoints = 100000
 -- What the scoreboard counts (ScoringMixin), by the protocol's names. Nil before the first.
 local kCounted = { kills = "GetKills", deaths = "GetDeaths", assists = "GetAssistKills", points = "GetScore" }
 
@@ -104,6 +106,19 @@ local function Counts(player)
     return counts
 end
 
+-- The game's own skill of a player, from Steam's statistics: -1 or 0 until they have come, and of new accounts.
+local function Hive(player)
+    local function Ask(getter)
+        local number = player[getter] and player[getter](player)
+        return type(number) == "number" and math.max(-kMostPoints, math.min(kMostPoints, math.floor(number + 0.5))) or 0
+    end
+    local skill = Ask("GetPlayerSkill")
+    if skill <= 0 then
+        return nil
+    end
+    return { skill = skill, offset = Ask("GetPlayerSkillOffset"), commander = math.max(0, Ask("GetCommanderSkill")) }
+end
+
 -- In the middle of a replacement a client has no player: then what was seen last still holds.
 local function Read(person, joins)
     local player = person.client:GetControllingPlayer()
@@ -116,6 +131,8 @@ local function Read(person, joins)
     person.alive = player:GetIsAlive()
     person.name = player:GetName()
     person.counts = not person.bot and Counts(player) or nil
+    -- As it was when it came: the game changes it after each round that it ranks.
+    person.hive = person.hive or (not person.bot and Hive(player)) or nil
     -- The game sets the time at any input. A client that still loads has none, and an AFK time of 0.
     local away = player:GetAFKTime()
     person.lived = person.lived or person.team ~= 0 or away > 0 or person.client.timeLastNotAFK ~= nil
@@ -136,6 +153,7 @@ function People:Snapshot()
             end
             snapshot[person.id] = { team = person.team, human = not person.bot, commander = person.commander,
                 alive = person.alive, waiting = person.waiting, forced = person.forced, counts = person.counts,
+                hive = person.hive,
                 role = person.commander and "commander" or "field" }
         end
     end
@@ -163,13 +181,14 @@ function People:Look()
         elseif person.wasWaiting ~= now.waiting then
             self.mod:Want("roster")
         end
-        if person.wasCommander ~= now.commander then
+        if person.wasCommander ~= now.commander or (person.hadHive or false) ~= (now.hive ~= nil) then
             self.mod:Want("roster")
         end
         if person.name ~= person.told then
             self:Introduce(person)
         end
         person.side, person.wasWaiting, person.wasCommander = side, now.waiting, now.commander
+        person.hadHive = now.hive ~= nil
     end
     return snapshot
 end
@@ -204,6 +223,7 @@ function People:Roster()
         end
         if not person.bot then
             line.connected = now - person.since
+            line.hive = seen.hive
             line.immune = self.mod:May(person.client, "sv_eq_immune") or nil
         end
         lines[#lines + 1] = line

@@ -28,8 +28,14 @@ function Player:GetSkillTier()
     local owner = Rig.OwnerOf(self)
     return owner and Rig.Fields(owner).tier or -1
 end
-function Player:GetPlayerSkillOffset() return 0 end
-function Player:GetCommanderSkill() return self:GetPlayerSkill() end
+function Player:GetPlayerSkillOffset()
+    local owner = Rig.OwnerOf(self)
+    return owner and Rig.Fields(owner).skill_offset or 0
+end
+function Player:GetCommanderSkill()
+    local owner = Rig.OwnerOf(self)
+    return owner and Rig.Fields(owner).commander_skill or self:GetPlayerSkill()
+end
 function Player:GetCommanderSkillOffset() return 0 end
 
 -- ns2_game.md 3.7: 0 if it was never set: a client that still loads looks active.
