@@ -77,7 +77,7 @@ soak: $(STAMP)  ## 100 simulated servers for HOURS=1 of their time, and a round 
 
 # Two thirds of the time for the driver, and the rest for requests that are made up from the OpenAPI document.
 chaos: SECONDS := $(or $(SECONDS),600)
-chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=600, SEED=…, ARGS="--fault ring" or machines
+chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=600, SEED=…, ARGS="--fault ring", mutants or machines
 	$(BIN)/python -m tests.chaos --seconds $$(expr $(SECONDS) \* 2 / 3) $(if $(SEED),--seed $(SEED)) $(ARGS)
 	$(if $(SEED)$(ARGS),,EQUIPOISE_EXAMPLES=$$(($(SECONDS) / 10 + 1)) $(BIN)/python -m pytest -q -n 2 \
 	tests/web/test_any_request.py tests/web/test_any_batch.py tests/web/test_malformed.py)

@@ -346,7 +346,7 @@ class Script:
             "round_ended", round=round_id, session=self.session, map=self.map, game=self.game, facts=self.facts,
             started_at=time.time() - seconds, seconds=seconds, winner=self.sides[winner],
             captures=dict(zip(("red", "blu"), captures, strict=True)), lineup=self.lineup,
-            players=[self.presence(each) for each in self.present.values()],
+            players=[self.presence(each) for each in self.longest()],
         )  # fmt: skip
         self.phase = "over"
         self.moves = {}
@@ -358,6 +358,11 @@ class Script:
             if self.reply["rounds"].get(round_id) == "stored":
                 break
         assert self.reply["rounds"].get(round_id) == "stored", self.reply
+
+    def longest(self) -> list[Player]:
+        """Who was on a side in the round; of more than 128 those who played longest."""
+        times = {id: sum(end - begin for _, begin, end in each.spans) for id, each in self.present.items()}
+        return [self.present[id] for id in sorted(times, key=lambda id: -times[id])[:128]]
 
     def presence(self, player: Player) -> Json:
         """What a player did in the round."""

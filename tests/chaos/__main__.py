@@ -12,6 +12,7 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 
+from tests.chaos import mutants
 from tests.chaos.driver import Driver
 from tests.chaos.faults import FAULTS
 from tests.chaos.faults.trial import Fault
@@ -23,11 +24,16 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         prog="python -m tests.chaos", description=__doc__, epilog="tests/chaos/README.md has more."
     )
     parser.add_argument(
-        "machines", nargs="?", choices=["machines"], help="break three daemons that share a pool, and their database"
+        "what",
+        nargs="?",
+        choices=["machines", "mutants"],
+        help="break three daemons that share a pool, and their database; or daemons with a fault of their own",
     )
     parser.add_argument("--seconds", type=float, default=600.0, help="every fault is tried once, however short this is")
     parser.add_argument("--seed", type=int, help="of an earlier run: its decisions again (not its timing)")
-    parser.add_argument("--fault", action="append", help="try only faults with this in their name; may be repeated")
+    parser.add_argument(
+        "--fault", action="append", help="try only faults, or mutants, with this in their name; repeatable"
+    )
     parser.add_argument("--list", action="store_true", help="print the names of all faults")
     parser.add_argument("--json", action="store_true", help="the table as JSON")
     return parser.parse_args(words)
@@ -48,8 +54,10 @@ def main(words: Sequence[str], faults: Sequence[Fault] = FAULTS) -> int:
         print(*(fault.name for fault in faults), sep="\n")
         return 0
     seed = random.SystemRandom().randrange(10**6) if asked.seed is None else asked.seed
-    if asked.machines:
+    if asked.what == "machines":
         return of_machines(seed, asked.seconds)
+    if asked.what == "mutants":
+        return of_mutants(seed, asked.fault or [])
     tried = chosen(asked.fault, faults)
     folder, began = Path(mkdtemp(prefix="equipoise-chaos-")), time.monotonic()
 
@@ -95,6 +103,16 @@ def of_machines(seed: int, seconds: float) -> int:
         return 0
     print(*cases, f"Stores and logs are in {folder}.", sep="\n", file=sys.stderr)
     return 1
+
+
+def of_mutants(seed: int, words: Sequence[str]) -> int:
+    """0: every mutant was noticed."""
+    began = time.monotonic()
+    text, missed = mutants.run(seed, words, lambda text: show(f"{time.monotonic() - began:4.0f} s  {text}"))
+    show(f"{time.monotonic() - began:.1f} s, seed {seed}\n")
+    print(text)
+    print(*missed, sep="\n", file=sys.stderr)
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ COMMAND = (sys.executable, "-m", "equipoise")
 TRACER = (sys.executable, "-S", str(Path(__file__).with_name("tracer.py")))
 UNPRIVILEGED = (sys.executable, "-S", str(Path(__file__).with_name("unprivileged.py")))
 CLOCK = Path(__file__).with_name("clock")
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 """A machine may have much else to do."""
 LATE_SECONDS = 0.1
 """What the loop may be held at most."""
@@ -84,7 +84,7 @@ class Daemon:
                 raise Ended(f"it does not start: {self.last_words()}")
             if time.monotonic() > end:
                 self.kill()
-                raise Ended(f"it does not answer {START_SECONDS:g} s after its start")
+                raise Ended(f"it does not answer {START_SECONDS:g} s after its start: {self.last_words()}")
             time.sleep(0.02)
 
     def refuses_to_start(self, config: Path | None = None, expected: int = 2) -> str | None:

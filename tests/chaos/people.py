@@ -24,6 +24,10 @@ ANSWERED = 4
 """Batches within which who asks for a side has an answer."""
 LOOKUPS = ("status", "teams", "why", "top", "rating", "rank", "help", "dry", "nonsense")
 SIZES_FIRST = "Equipoise_ReasonJoinSmaller"
+TO_A_PLAYER = ("You ", "That would", "No swap")
+"""Beginnings of reasons why a player who asked for another side stays."""
+BY_LOCK = ("Equipoise_RefusedLocked", "Equipoise_ReasonReturn")
+NO_LOCK = ("Equipoise_RefusedGap", "Equipoise_RefusedSwitch")
 BY_GAP = "Equipoise_ReasonGap"
 FEWEST = 3
 """Players whom nobody makes leave a side."""
@@ -40,7 +44,10 @@ class Crowd(Script):
         self.counts: Counter[str] = Counter()
         self.failing: set[str] = set()
         """Orders that this script answered with `order_failed`."""
-        self.locks: dict[str, str] = {}
+        self.locks: dict[str, tuple[str, float]] = {}
+        """Players with the side that they are locked to, and until when, as far as this script was told."""
+        self._owed: dict[str, int] = {}
+        """Players who were moved, and the batch by whose answer they are locked."""
         self._excused: set[int] = set()
         """Gaps of this round, with their sign, of which a reason says why they stay."""
         self._maps = 1
@@ -61,6 +68,9 @@ class Crowd(Script):
             except (OSError, http.client.HTTPException, ValueError):
                 self._connection.close()
                 self.counts["no answer"] += 1
+                # Orders were in it, perhaps.
+                self._owed.clear()
+                self.locks.clear()
             else:
                 if (status, answer["ok"]) == (200, True):
                     return answer
@@ -75,12 +85,22 @@ class Crowd(Script):
             self.failing.add(fields["order"])
         if kind == "round_ended":
             self.rounds[fields["round"]] = fields
+        if kind == "order_done" and fields["order"] in self.moves:
+            moved = self.moves[fields["order"]][0]
+            if not self.players[moved].flags.get("immune"):
+                self._owed[moved] = self.seq + ANSWERED
         super().happens(kind, **fields)
+
+    def post(self) -> None:
+        super().post()
+        if late := [id for id, seq in self._owed.items() if seq < self.seq and id in self.players]:
+            raise AssertionError(f"{late} were moved and are not locked: {self.reply}")
 
     def hello(self, **more: Any) -> None:
         # The daemon knows no order any more that it gave before: nobody is to be moved.
         self.moves.clear()
         self.votes.clear()
+        self._owed.clear()
         super().hello(**more)
 
     def delivers(self, round_id: str) -> None:
@@ -105,6 +125,7 @@ class Crowd(Script):
             self.happens("order_failed", order=order["order"], reason="live")
             return
         self.moves.clear()
+        self.locks.clear()  # it ends them, and brings its own
         super().do_assign(order)
 
     def do_move(self, order: Json) -> None:
@@ -129,15 +150,24 @@ class Crowd(Script):
         here, there = player.side, order["side"]
         other = dict(zip(self.sides, reversed(self.sides), strict=True))
         lost = bool(self.reply["want"])  # it knows nobody yet, and lets everybody go where they want
-        if order["reason"]["phrase"] == SIZES_FIRST and not lost:
+        phrase = order["reason"]["phrase"]
+        lock, ends_at = self.locks.get(player.id, (None, 0.0))
+        if phrase == SIZES_FIRST and not lost:
             assert sizes[there] < sizes[other[there]], (order, sizes)
+        if phrase in BY_LOCK and lock is not None:
+            assert there == lock, f"{player.id} is locked to {lock}: {order}"
+        if here == lock and time.monotonic() < ends_at - 1.0 and not self.moves and not player.flags.get("immune"):
+            # Sizes come first, then locks, then skill.
+            assert phrase not in NO_LOCK, f"locked to {lock}, and asked as if they were not: {order}, {sizes}"
+            assert there == here or sizes[here] - sizes[there] >= 2, f"locked to {lock}: {order}, {sizes}"
         if here != there and there in other and self.mode != "arena" and not lost:
             # Nobody is put where that opens a gap; who comes back goes to their own side, if it opens none.
             assert sizes[there] + 1 - (sizes[other[there]] - (here in other)) < 2, (order, sizes, here)
         super().do_place(order)
 
     def do_lock(self, order: Json) -> None:
-        self.locks[order["id"]] = order["side"]
+        self.locks[order["id"]] = order["side"], time.monotonic() + order["seconds"]
+        self._owed.pop(order["id"], None)
 
     def do_unlock(self, order: Json) -> None:
         for id in order["ids"]:
@@ -185,6 +215,19 @@ class Crowd(Script):
         for _ in range(self._rng.randint(1, 3)):
             if len(self.players) < 2 * self.size:
                 self.join(self._rng.choice((*self.sides, "any")))
+
+    def crowd_comes(self) -> None:
+        """More people than a round may name come, play for a moment and go."""
+        for number in range(150):
+            side = self.sides[number % 2]
+            player = Player(id=str(next(self._numbers)), strength=0.0, joined=self.now)
+            self.players[player.id] = player
+            self.happens("player_joined", id=player.id, name="in a hurry")
+            self.goes(player, side)
+            self.now += 0.1
+            self.leave(player)
+            if number % 60 == 59:  # a batch has at most 256 events
+                self.post()
 
     def watches(self) -> None:
         if len(on := self.on(self._rng.choice(self.sides))) > FEWEST:
@@ -284,21 +327,27 @@ class Crowd(Script):
             each.side = other[each.side]
             each.spans = [(other[side], begin, end) for side, begin, end in each.spans]
         self.lineup = [{**seat, "side": other[seat["side"]]} for seat in self.lineup]
-        self.locks = {id: other[side] for id, side in self.locks.items()}
+        self.locks = {id: (other[side], ends_at) for id, (side, ends_at) in self.locks.items()}
         self._excused = {-gap for gap in self._excused}
         self.moves.clear()  # those to the old colours are cancelled
         self.happens("sides_switched")
-        self.roster()
+        if self._rng.random() < 0.3:  # who was where is known
+            self.roster()
+        self.post()
+        for id in [*self.locks][:3]:  # they stay with their group
+            if (player := self.players.get(id)) and player.side in self.sides:
+                self.happens("side_wanted", id=id, side=other[player.side])
 
     def map_ends(self) -> None:
         """The next map: a new session."""
         self._maps += 1
         self.session, self.phase = f"{self.boot}-{self._maps}", "idle"
         self.locks.clear()
-        self.hello(waiting=self.game == "tf2" and self.mode != "arena" and self._rng.random() < 0.5)
+        waiting = self.game == "tf2" and self.mode != "arena" and self._rng.random() < 0.5
+        self.hello(waiting=waiting)
         self.roster()
         self.post()
-        if self._rng.random() < 0.8 and self.game == "tf2":
+        if waiting:
             self.happens("waiting_ended")
 
     # A round.
@@ -314,8 +363,8 @@ class Crowd(Script):
                 return
             if self._blocked and self._excused:
                 return
-            why = [line["reason"] for line in self.decisions(before) if line["kind"] in ("kept", "failed")]
-            if why:
+            lines = [line["reason"] for line in self.decisions(before) if line["kind"] in ("kept", "failed")]
+            if why := [line for line in lines if not line.startswith(TO_A_PLAYER)]:
                 self.reasons += why
                 self._excused.add(gap)
                 return
@@ -324,6 +373,12 @@ class Crowd(Script):
             f"{self.server}, round {self.number}, {happened}: a gap of {gap}, no move and no reason: "
             f"excused {self._excused}, blocked {self._blocked}, said {said}, {self.lines()}"
         )
+
+    def carries_out(self) -> None:
+        """Who is to be moved dies, and is moved."""
+        for _ in self.polls():
+            if not self.moves and not self._owed:
+                return
 
     def enters(self) -> None:
         """The script starts: its people are here already."""
@@ -348,6 +403,8 @@ class Crowd(Script):
             ways += [self.ordered, self.moved_by_admin, self.game_forbids_moves]
         if self.game == "tf2":
             ways += [self.all_vote]
+        if self._rng.random() < 0.05:
+            ways += 6 * [self.crowd_comes]
         if self.mode == "payload":
             ways += [self.sides_swap]
         for _ in range(happenings):
@@ -356,6 +413,8 @@ class Crowd(Script):
             self.counts[way.__name__] += 1
             self.post()
             self.answered(before, way.__name__)
+            if self._rng.random() < 0.7:  # else something happens first
+                self.carries_out()
         while min(len(self.on(side)) for side in self.sides) < 1:
             self.join()
         self.end_round(self._rng.choice((None, None, 0, 1)), (self._rng.randrange(3), self._rng.randrange(3)))

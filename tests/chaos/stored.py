@@ -71,3 +71,11 @@ def failures_after(database: sqlite3.Connection, number: int) -> list[tuple[int,
     """The questions that failed, with their server and reason; an order that failed has an `order_id`."""
     query = "SELECT number, server, reason FROM decisions WHERE kind = 'failed' AND order_id IS NULL AND number > ?"
     return [(row[0], row[1], row[2]) for row in database.execute(f"{query} ORDER BY number", (number,))]
+
+
+def rating(path: Path, pool: str, player: str) -> tuple[float, int] | None:
+    """A player's rating and rounds; None: they were never rated."""
+    with reading(path) as database:
+        query = "SELECT rating, rounds FROM players WHERE pool = ? AND id = ?"
+        row = database.execute(query, (pool, player)).fetchone()
+        return None if row is None else (row[0], row[1])

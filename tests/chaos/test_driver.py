@@ -15,11 +15,13 @@ from tests.chaos.daemon import UNPRIVILEGED
 from tests.chaos.faults import FAULTS
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
+from tests.chaos.mutants import MUTANTS, mutated
+from tests.chaos.report import COLUMNS
 
 pytestmark = pytest.mark.rig
 
 ROOT = Path(__file__).parents[2]
-COUNTED = ("lost", "twice", "order", "differ", "answers")
+COUNTED = COLUMNS[3:]
 
 
 def test_every_fault_once_loses_doubles_and_reorders_no_round() -> None:
@@ -83,6 +85,27 @@ def test_an_unknown_fault_is_answered_with_the_known_ones(monkeypatch: pytest.Mo
     with pytest.raises(SystemExit, match="no fault is called 'flood': there are kill -9 at random, "):
         main(["--fault", "flood"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_mutant_is_another_daemon_that_can_be_read_and_names_faults_that_there_are() -> None:
+    for mutant in MUTANTS:
+        with mutated(mutant) as folder:
+            file = folder / "equipoise" / mutant.file
+            compile(file.read_text(), file, "exec")
+            assert file.read_text() != (ROOT / "daemon" / "equipoise" / mutant.file).read_text()
+        assert all(any(word in fault.name for fault in FAULTS) for word in mutant.tries), mutant.name
+
+
+def test_a_mutant_is_noticed() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.chaos", "mutants", "--seed", "1", "--fault", "a ring is not synced"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "is kept, and no sync of its bytes has ended" in ended.stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to give up")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
 import subprocess
 import time
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +18,12 @@ from pathlib import Path
 from random import Random
 from threading import Event
 
-from tests.chaos import stored
+from tests.chaos import browsing, stored
 from tests.chaos.calls import Request, ask, bearer
 from tests.chaos.daemon import COMMAND, Daemon, Ended
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
+from tests.chaos.peers import PASSWORD, neighbours
 from tests.chaos.people import Crowd
 from tests.chaos.rules import teams_of
 from tests.document_client import Json
@@ -34,10 +37,12 @@ SYSTEMS = (
 """docs/ratings.md has them."""
 HAPPENINGS = 6
 """In a round."""
-FEW, MANY = 4, 25
+FEW, MANY = 2, 25
 """Rounds of each server in the first trial, and in a later one."""
 REFUSED = {"changed", "present", "refused", "waits", "unavailable", "busy", "not_found", "rating"}
 """Codes of edits that cannot be made, or not now: also of a round that is not rated, a rating too low."""
+MOST_GROWN = 150 << 20
+"""Bytes: a few rounds of two pools, and no answer of a neighbour that is a gigabyte."""
 CLOSE = 1e-9
 """TeamSkill's replay sums in another order."""
 NUMBERS = {
@@ -51,8 +56,14 @@ NUMBERS = {
 class Evening:
     """A daemon, and servers with people."""
 
-    def __init__(self, trial: Trial, pools: Mapping[str, str], servers: Mapping[str, tuple[str, str]]) -> None:
-        """Servers by name, each with its pool and its mode."""
+    def __init__(
+        self,
+        trial: Trial,
+        pools: Mapping[str, str],
+        servers: Mapping[str, tuple[str, str]],
+        configure: Callable[[str, Path], str] = lambda text, _: text,
+    ) -> None:
+        """Servers by name, each with its pool and its mode; `configure` changes the configuration in its folder."""
         self.trial, self.folder, self.pools = trial, trial.folder, [*pools]
         self.daemon = Daemon(
             self.folder,
@@ -62,6 +73,7 @@ class Evening:
             {name: "ns2" for name, (_, mode) in servers.items() if mode == "ns2"},
         )
         self.daemon.state.mkdir()
+        self.daemon.config.write_text(configure(self.daemon.config.read_text(), self.folder))
         self.calm = Event()
         self.calm.set()
         self.tried: Counter[str] = Counter()
@@ -128,6 +140,25 @@ class Evening:
                     time.sleep(rng.uniform(0.1, 2.0))
             self.calm.set()
 
+    # What others ask meanwhile.
+
+    def asks(self, ends: Event) -> None:
+        """Operators look at everything, and send commands to consoles; who looks has an answer in time."""
+        rng, servers = Random(self.trial.rng.random()), [crowd.server for crowd in self.crowds]
+        headers = bearer(self.daemon.token)
+        while not ends.wait(rng.uniform(0.0, 0.2)):
+            path = rng.choice(("servers", "doctor", f"servers/{rng.choice(servers)}/rcon", "decisions", "audit"))
+            method, body = ("POST", b'{"command": "status"}') if path.endswith("rcon") else ("GET", b"")
+            began = time.monotonic()
+            answer = ask(self.daemon.port, Request(method, f"/v1/admin/{path}", headers, body), 60.0)
+            allowed = answer is not None and (answer.ok or answer.code in ("rcon", "game_server"))
+            if not allowed or (answer and answer.fault):
+                took = time.monotonic() - began
+                self.trial.verdict.answers.append(
+                    f"{method} {path}, {took:.1f} s: {answer and (answer.fault or answer.json)}"
+                )
+            self.tried[path.rpartition("/")[2]] += 1
+
     # What admins do meanwhile.
 
     def edits(self, ends: Event) -> None:
@@ -158,8 +189,22 @@ class Evening:
         ]
         method, path, body = rng.choice(edits)
         answer = self.edited(method, path, body)
+        if answer and at in path and not path.endswith("forget"):
+            self.compare_shown(pool, player)
         if answer and path.endswith("forget") and (done := self.edited(method, path, {"seen": answer["seen"]})):
             self.forgotten[player] = done["stand_in"]
+
+    def compare_shown(self, pool: str, player: str) -> None:
+        """What the daemon shows of a player, which is from its memory, is what is stored."""
+        request = Request("GET", f"/v1/admin/players/{player}?pool={pool}", bearer(self.daemon.token))
+        for _ in range(5):  # rounds go on meanwhile
+            before = stored.rating(self.store, pool, player)
+            answer = ask(self.daemon.port, request, 30.0)
+            if answer is not None and answer.ok and before == stored.rating(self.store, pool, player):
+                shown = answer.json["player"]
+                if (shown["rating"], shown["rounds"]) != before:
+                    self.trial.verdict.differ.append(f"player {player} of {pool}: shown {shown}, stored {before}")
+                return
 
     def edited(self, method: str, path: str, body: Json) -> Json | None:
         """The answer, if it was done; the only refusals are those of an edit that cannot be made now."""
@@ -179,6 +224,10 @@ class Evening:
     def ends(self) -> None:
         """Compare rounds, live ratings, those after a start, and those of a replay."""
         verdict = self.trial.verdict
+        self.trial.settled = True
+        if verdict:  # enough is wrong
+            self.daemon.kill()
+            return
         try:
             live = self.known()
             self.daemon.kill()
@@ -199,7 +248,6 @@ class Evening:
         verdict.late += self.daemon.late
         if count := self.daemon.tracebacks():
             verdict.answers.append(f"{count} tracebacks in {self.daemon.log}")
-        self.trial.settled = True
 
     def known(self) -> dict[str, Json]:
         """What the daemon says of every player of every pool, once every balance system is ready."""
@@ -260,8 +308,9 @@ class Evening:
         shutil.copytree(self.daemon.state, copy / "state")
         config = copy / "config.toml"
         config.write_text(self.daemon.config.read_text().replace(f'"{self.daemon.state}"', f'"{copy / "state"}"'))
-        for file in self.folder.glob("*.sha256"):
-            shutil.copy(file, copy)
+        for file in self.folder.iterdir():
+            if file.is_file() and file.stat().st_size < 100:  # secrets
+                shutil.copy(file, copy)
         store = copy / "state" / "equipoise.db"
         with closing(sqlite3.connect(store, isolation_level=None)) as database:
             database.execute("DELETE FROM snapshots")
@@ -354,6 +403,60 @@ def people_and_faults(trial: Trial) -> int:
     return sum(evening.tried.values())
 
 
+def people_and_neighbours(trial: Trial) -> int:
+    """RCON, A2S and webhooks of those who mean harm: rounds, answers and the loop do not notice them."""
+    tried: Counter[str] = Counter()
+    with neighbours(trial.rng, tried) as (rcon, query, webhook):
+
+        def configure(text: str, folder: Path) -> str:
+            (folder / "rcon").write_text(f"{PASSWORD}\n")
+            (folder / "rcon").chmod(0o600)
+            (folder / "key").write_text("whsec_" + b64encode(bytes(32)).decode() + "\n")
+            (folder / "key").chmod(0o600)
+            peer = f'rcon = "127.0.0.1:{rcon.port}"\nrcon_password_file = "rcon"\nquery = "127.0.0.1:{query.port}"\n'
+            for server in ("koth-1", "koth-2"):
+                text = text.replace(f"[server.{server}]\n", f"[server.{server}]\n{peer}")
+            at = f'url = "http://127.0.0.1:{webhook.port}/api/webhooks/1/token"'
+            return (
+                f'{text}[notice.discord]\nkind = "discord"\nstatus = true\n{at}\n'
+                f'[notice.website]\nkind = "generic"\nsecret_file = "key"\n{at}\n'
+            )
+
+        servers = {"koth-1": ("own", "koth"), "koth-2": ("both", "koth"), "arena-1": ("both", "arena")}
+        evening = Evening(trial, {"own": JOINT, "both": BOTH}, servers, configure)
+        before = memory(evening.daemon.pid)
+        evening.plays(evening.asks)
+        grown = memory(evening.daemon.pid) - before
+        if grown > MOST_GROWN:
+            trial.verdict.answers.append(f"the daemon has {grown >> 20} MB more than before")
+        evening.ends()
+    trial.note = f"{len(tried)} ways, memory + {grown >> 20} MB"
+    return sum(tried.values())
+
+
+def people_and_pages(trial: Trial) -> int:
+    """Browsers that open and send whatever the page offers, and readers of the stream, through faults."""
+    servers = {"koth-1": ("own", "koth"), "payload-1": ("both", "payload"), "ns2-1": ("ns2", "ns2")}
+    evening = Evening(trial, {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"'}, servers)
+    wrong = trial.verdict.answers
+
+    def opened(ends: Event) -> None:
+        browsing.browse(evening.daemon, Random(trial.rng.random()), ends, evening.tried, wrong)
+
+    def watched(ends: Event) -> None:
+        browsing.watch(evening.daemon, Random(trial.rng.random()), ends, evening.tried, wrong)
+
+    evening.plays(evening.breaks, opened, opened, watched, watched, watched)
+    evening.ends()
+    trial.note = ", ".join(f"{name} {count}" for name, count in sorted(evening.tried.items()))
+    return sum(evening.tried.values())
+
+
+def memory(pid: int) -> int:
+    """Bytes of a process that are in memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def people_and_edits(trial: Trial) -> int:
     """Edits of all kinds between rounds and faults."""
     evening = Evening(
@@ -376,5 +479,7 @@ FAULTS = (
     Fault("people come and go", people, own=True),
     Fault("people, every system", every_system, own=True),
     Fault("people, and faults", people_and_faults, own=True),
+    Fault("people, and evil neighbours", people_and_neighbours, own=True),
+    Fault("people, pages, and faults", people_and_pages, own=True),
     Fault("people, edits, and faults", people_and_edits, own=True),
 )
