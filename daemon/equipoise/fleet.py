@@ -20,6 +20,7 @@ from equipoise.config import Config, Server
 from equipoise.config.databases import Database
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
+from equipoise.errors import LogError
 from equipoise.files import open_private
 from equipoise.ratings.system import System
 from equipoise.service import people
@@ -111,7 +112,10 @@ class Fleet:
         return pool
 
     async def publish(self) -> None:
-        """Show the other machines of shared pools the game servers of this one, and look at theirs."""
+        """Show the other machines of shared pools the game servers of this one, and look at theirs.
+
+        LogRefused: another daemon has this one's name.
+        """
         elsewhere: list[PublishedServer] = []
         for database, shared_log in self._logs.items():
             pools = {name: pool for name, pool in self.pools.items() if self._databases.get(name) == database}
@@ -121,8 +125,9 @@ class Fleet:
                 if host.pool.name in pools
             ]
             waiting = sum(pool.ring_depth for pool in pools.values())
-            await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": waiting}, servers)
-            elsewhere += [server for server in await shared_log.servers() if server.machine != shared_log.machine]
+            with suppress(LogError):  # the pools say it
+                await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": waiting}, servers)
+                elsewhere += [server for server in await shared_log.servers() if server.machine != shared_log.machine]
         self.elsewhere = elsewhere
 
     async def renew_bases(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import signal
 import sqlite3
 import time
@@ -244,3 +245,51 @@ def test_a_daemon_that_was_killed_has_its_name_back_at_its_first_sign_of_life(
         second = next_sign(*first)
         assert (second[0][0], len(second)) == ("one", 1)
         assert "calls itself" not in (alone.folder / "daemon.log").read_text()
+
+
+def test_a_database_that_is_away_is_said_once_and_once_when_it_is_back(tmp_path: Path) -> None:
+    with cluster() as server:
+        database = server.database()
+        alone = house(tmp_path, "one", server.url(database))
+        log = alone.folder / "daemon.log"
+
+        def said(words: str) -> None:
+            for _ in range(2000):
+                if words in log.read_text():
+                    return
+                time.sleep(0.05)
+            raise AssertionError(log.read_text())
+
+        server.stop()
+        with serving(alone):
+            said("is away, rounds wait in the ring: database")
+            time.sleep(7.0)  # two signs of life are not given
+            server.start()
+            said("the log of a shared pool is followed pool=main")
+            lines = [
+                line for line in log.read_text().splitlines() if re.match("<[34]>", line) and "loop_watch" not in line
+            ]
+            assert len(lines) == 1
+            assert "nothing listens there" in lines[0]
+            server.restart()
+            said("the log of a shared pool is followed again")
+
+
+def test_while_another_machine_edits_this_one_says_so_and_not_that_the_log_is_away(
+    postgres: Postgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        of = random.Random(8)
+        two.answer_seconds = 0.2
+        async with one._log.held(POOL):
+            assert (await two.record(some_round(1, "server", of), None)).status == "kept"
+            await until(lambda: "machine one is editing pool main" in (two.sharing.trouble or ""))
+            with pytest.raises(StoreError, match="machine one is editing pool main"):
+                await two.edit(player(1), 1500, "admin")
+            assert two.sharing.connected
+        await until(lambda: two.sharing.trouble is None)
+        await until_equal(one, two)
+        assert stored(one) == [("server", "1763622000123-1")]
+        assert "away" not in caplog.text
+
+    play(scenario, postgres.url(postgres.database()), "one", "two")

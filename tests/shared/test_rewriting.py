@@ -124,7 +124,12 @@ def test_a_recompute_by_another_system_has_the_others_wait_until_they_are_config
             )
             assert done.returncode == 0, done.stderr
             assert '[pool.main]\nsystem = "elo"\n' in done.stdout
-            await until(lambda: "is rated by elo, k = 20" in (two.sharing.trouble or ""))
+            await until(
+                lambda: (
+                    "is rated by elo, k = 20.0 on the other machines, by synelo in the configuration here"
+                    in (two.sharing.trouble or "")
+                )
+            )
             assert (await two.record(some_round(20, "server", of), None)).status == "kept"
             assert (await two.summaries([player(5)]))[0].rounds > 0, "what is here is shown"
         with pytest.raises(ConfigError, match="made with synelo"):

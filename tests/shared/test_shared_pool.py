@@ -7,27 +7,31 @@ import random
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from equipoise import ratings
 from equipoise.app import SystemClock
 from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId, Side
+from equipoise.errors import StoreError
 from equipoise.service import people
 from equipoise.service.calibrations import Calibrations
 from equipoise.service.refits import Refits
+from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
 from equipoise.service.spreads import Spreads
 from equipoise.shared.log import SharedLog
 from equipoise.store.notes import Audit, Name
 from equipoise.store.past import VoidStrike
 from equipoise.store.replays import CalibrationFound, SpreadFound
+from equipoise.store.store import Store
 from tests.chaos.machines import ratings_apart
-from tests.postgres import PASSWORD, Postgres
+from tests.postgres import PASSWORD, Between, Postgres
 from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, machine, play, rows_of, until_equal
 from tests.store.samples import a_round, player, until
@@ -306,3 +310,68 @@ def test_a_void_an_undo_and_a_reset_on_one_machine_while_another_plays_lose_no_r
                 assert [*ratings_apart(db)] == []
 
     play(scenario, postgres.url(postgres.database()), "one", "two")
+
+
+def test_a_person_of_two_shared_pools_is_forgotten_in_the_second_when_its_log_answers_again(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    first, second = (postgres.database() for _ in range(2))
+
+    def pool_of(name: str, store: Store, log: SharedLog) -> SharedPool:
+        ring = Ring(store.path.with_name(f"{name}.ring"))
+        pool = SharedPool(name, ratings.create("synelo"), store, ring, SystemClock(), log)
+        pool.forgetting = lambda forgotten: people.forget_here(forgotten, store, ())
+        return pool
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            network = await stack.enter_async_context(Between(postgres.port))
+            other = await stack.enter_async_context(machine(tmp_path / "other", "other", postgres.url(second)))
+            other.forgetting = lambda forgotten: people.forget_here(forgotten, other.store, ())
+            store = Store(tmp_path / "equipoise.db")
+            await store.open()
+            stack.push_async_callback(store.close)
+            logs = [
+                SharedLog(postgres.url(first), PASSWORD, "one"),
+                SharedLog(postgres.url(second, port=network.port), PASSWORD, "one", seconds=1.0),
+            ]
+            pools = [pool_of(name, store, log) for name, log in zip(("alpha", POOL), logs, strict=True)]
+            for log, pool in zip(logs, pools, strict=True):
+                stack.push_async_callback(log.close)
+                stack.push_async_callback(pool.close)
+                await pool.open()
+            await until(lambda: {"alpha", POOL} <= store.followed.keys())
+            for number in range(1, 8):
+                await pools[0].record(a_round(number, a=[7, 2], b=[3, 4], server=ServerId("a")), None)
+                await pools[1].record(a_round(number, a=[7, 2], b=[3, 4], server=ServerId("b")), None)
+
+            async def checked() -> None:
+                network.to_server = network.to_client = False
+
+            with pytest.raises(StoreError, match="goes on when the log of pool main answers"):
+                await people.forget(player(7), store, pools, [], SystemClock(), "owner", checked)
+            # Who does not know it yet plays on.
+            await other.record(a_round(20, a=[7, 2], b=[3, 4], server=ServerId("c")), None)
+            network.heal()
+            await until(lambda: not _untold(store.path))
+            await until_equal(pools[1], other)
+            for path in (store.path, other.store.path):
+                for _ in range(1000):
+                    if player(7) not in _text(path):
+                        break
+                    await asyncio.sleep(0.01)
+                assert player(7) not in _text(path)
+            numbers = [sum(row[2] == "forget" for row in table) for table in (rows_of(store.path)["audit"],)]
+            assert numbers == [2], "a line for each pool"
+
+    asyncio.run(run())
+
+
+def _untold(path: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute("SELECT * FROM untold").fetchall()
+
+
+def _text(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as db:
+        return "\n".join(db.iterdump())

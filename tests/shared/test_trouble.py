@@ -75,6 +75,38 @@ def test_a_wrong_password_role_host_or_database_is_refused_with_what_to_correct(
     assert "correct the host in the URL" in refused(postgres.url(database, host="db.invalid"))
 
 
+def test_a_server_that_does_not_listen_or_lets_nobody_in_is_said_in_plain_words(postgres: Postgres) -> None:
+    database = postgres.database()
+
+    async def said(url: str) -> str:
+        log = SharedLog(url, PASSWORD, "one")
+        try:
+            with pytest.raises(LogError) as caught:
+                await log.open()
+        finally:
+            await log.close()
+        return str(caught.value)
+
+    for url in (postgres.url(database, port=1), f"postgresql:///{database}?host=/nowhere&user={OWNER}"):
+        assert "nothing listens there: is PostgreSQL started" in asyncio.run(said(url))
+    with cluster() as server:
+        (server.data / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+        server.restart()
+        assert "pg_hba.conf" in (line := refused(server.url("postgres")))
+        assert line.endswith("add a line for this machine, as docs/shared.md has it, and reload PostgreSQL")
+        (server.data / "pg_hba.conf").write_text("local all all scram-sha-256\nhost all all all scram-sha-256\n")
+        server.settings["max_connections"] = "4"
+        server.settings["superuser_reserved_connections"] = "3"
+        server.restart()
+
+        async def crowd() -> None:
+            async with opened(server.url(server_database)):
+                assert "raise max_connections there" in await said(server.url(server_database))
+
+        server_database = server.database()
+        asyncio.run(crowd())
+
+
 def test_what_pgbouncer_refuses_is_refused_with_what_to_correct(postgres: Postgres) -> None:
     database = postgres.database()
     with pgbouncer(postgres) as port:

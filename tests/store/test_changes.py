@@ -12,7 +12,7 @@ from equipoise.store.changes import FORMAT, TABLES, DamagedEvent, Position
 from equipoise.store.store import Store
 from tests.store.samples import POOL, a_round, opened, player, record
 
-LOCAL = {"decisions", "chances", "qualities", "forgetting", "followed", "logged", "_sqlite_migrations"}
+LOCAL = {"decisions", "chances", "qualities", "forgetting", "untold", "followed", "logged", "_sqlite_migrations"}
 """Tables that each store has for itself."""
 
 

@@ -35,6 +35,7 @@ WITHOUT_EDITS = (
     "ALTER TABLE participants DROP COLUMN spans",
     "DROP INDEX rounds_by_server",
     "DROP INDEX rounds_by_map",
+    "DROP TABLE untold",
     "DROP TABLE followed",
     "DROP TABLE logged",
     "DROP TABLE chances",

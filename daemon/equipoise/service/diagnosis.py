@@ -138,7 +138,10 @@ def of_sharing(pool: Pool) -> Iterator[Finding]:
     if (sharing := pool.sharing) is None or sharing.trouble is None:
         return
     waits = f"{pool.ring_depth} rounds wait" if pool.ring_depth else "no round waits"
-    what = f"the log of the shared pool {pool.name} is not followed, {waits}: {sharing.trouble}"
+    about = (
+        f"shared pool {pool.name}" if sharing.connected else f"the log of the shared pool {pool.name} is not followed"
+    )
+    what = f"{about}, {waits}: {sharing.trouble}"
     yield Finding(not sharing.connected, DAEMON, what, "games go on; rounds are kept here until it is")
 
 

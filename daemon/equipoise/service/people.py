@@ -61,8 +61,9 @@ async def forget(
     """Forget a person everywhere, as ordered by `who`; returns the stand-in, and what `checked` did.
 
     That is asked when no round or edit can come between, and may refuse. ScriptError: it did, or they are on a server.
-    StoreError: not begun, or the next start finishes it; its text says which.
+    StoreError: not begun, or finished later; its text says which.
     """
+    untold: dict[str, StoreError] = {}
     async with AsyncExitStack() as stack:
         for pool in pools:
             await stack.enter_async_context(pool.at_rest())
@@ -71,15 +72,21 @@ async def forget(
         someone = InForgetting(player, PlayerId(str(LEAST + secrets.randbelow(STEAM_ID_BASE - LEAST))))
         entry = Audit(clock.epoch(), who, "forget", player, "", "")
         if shared := [pool for pool in pools if pool.sharing]:
-            # The log first, which has every machine put the stand-in into its rows: this one, too.
+            # The logs first, which have every machine put the stand-in into its rows: this one, too.
+            await store.note_untold([pool.name for pool in shared], someone, entry)
             for pool in shared:
-                await pool.tell_forgotten(someone, entry)
+                try:
+                    await pool.tell_forgotten(someone, entry)
+                except StoreError as error:
+                    untold[pool.name] = error
         else:
             someone = InForgetting(player, await store.begin_forgetting(someone, entry))
         try:
             await forget_here([someone], store, hosts)
         except StoreError as error:
             raise StoreError(f"not finished, the daemon's next start goes on: {error}") from error
+        for name, failure in untold.items():
+            raise StoreError(f"not finished, it goes on when the log of pool {name} answers: {failure}") from failure
         return someone.stand_in, before
 
 

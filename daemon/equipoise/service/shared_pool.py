@@ -33,9 +33,8 @@ from equipoise.errors import (
 from equipoise.ratings.system import System
 from equipoise.service import held, people
 from equipoise.service.clock import Clock
-from equipoise.service.fingerprint import check, described, fingerprint_of, made_by
+from equipoise.service.fingerprint import described, fingerprint_of, made_by
 from equipoise.service.held import RatingAttempt
-from equipoise.service.log import Repeats
 from equipoise.service.place import begun
 from equipoise.service.pool import Group, Pool, Recorded, Sharing, undo
 from equipoise.service.ring import Key, Ring, UnstoredRound
@@ -102,9 +101,12 @@ class SharedPool(Pool):
         self._last = 0
         self._trouble: str | None = None
         self._running: list[asyncio.Task[None]] = []
+        self._has_untold = True
+        """Somebody was forgotten here, perhaps before the start, of whom the log may not know."""
         self.forgetting: Callable[[Sequence[InForgetting]], Coroutine[Any, Any, None]] | None = None
         """Ends the forgetting of people whom another machine was told to forget: outside of the store's rows."""
-        self._repeats = Repeats(log, logging.WARNING)
+        self._said = ""
+        """What the daemon's log says is wrong with the pool's."""
 
     @property
     def sharing(self) -> Sharing:
@@ -157,7 +159,6 @@ class SharedPool(Pool):
             for task in self._running:
                 task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        self._repeats.close()
         await super().close()
 
     @property
@@ -176,11 +177,12 @@ class SharedPool(Pool):
             return None
         agreement = state.agreement
         if agreement.format != FORMAT:
+            where = "this machine" if agreement.format > FORMAT else "the others, and share the pool anew"
             raise LogRefused(
                 f"pool {self.name}: events of its log have format {agreement.format}, this Equipoise knows {FORMAT}: "
-                "upgrade the older machines"
+                f"upgrade Equipoise on {where}"
             )
-        check(self.name, _fingerprint(agreement), self.system)
+        self._check_system(agreement)
         if not self._follows and self.name not in self.store.being_read and any(await self.store.holds(self.name)):
             raise LogRefused(
                 f"pool {self.name} is shared already, and this store has rounds of its own that its log has not: "
@@ -252,7 +254,11 @@ class SharedPool(Pool):
                     if not self._follows:
                         await self._enter()
                     await self._catch_up()
+                    await self._tell_untold()
                 self._connected = True
+                if self._said:
+                    log.info("the log of a shared pool is followed again", extra={"pool": self.name})
+                    self._said = ""
             except (LogRefused, LogError) as error:
                 self._fails(error)
             except StoreError as error:  # the store's own log says what is wrong with it
@@ -265,8 +271,11 @@ class SharedPool(Pool):
             return
         self._connected = False
         what = "cannot be followed" if isinstance(error, LogRefused) else "is away"
-        message = f"the log of a shared pool {what}, rounds wait in the ring: {error}"
-        self._repeats.log(str(error), message, pool=self.name)
+        if what != self._said:  # once, and once when it is over
+            self._said = what
+            log.warning(
+                "the log of a shared pool %s, rounds wait in the ring: %s", what, error, extra={"pool": self.name}
+            )
 
     async def _caught_up(self) -> None:
         async with self._writing:
@@ -306,8 +315,9 @@ class SharedPool(Pool):
     def _check_system(self, agreement: Agreement) -> None:
         if not made_by(recorded := _fingerprint(agreement), self.system):
             raise LogRefused(
-                f"pool {self.name} is rated by {described(recorded)} on the other machines now: what is here is shown "
-                f"until [pool.{self.name}] in the configuration says so too, and the daemon is restarted"
+                f"pool {self.name} is rated by {described(recorded)} on the other machines, by "
+                f"{described(fingerprint_of(self.system))} in the configuration here: write the former into "
+                f"[pool.{self.name}], and restart the daemon"
             )
 
     async def _check_descent(self) -> None:
@@ -496,6 +506,7 @@ class SharedPool(Pool):
 
     async def tell_forgotten(self, someone: InForgetting, entry: Audit) -> None:
         """Have all machines put a stand-in in a player's place, and the log too; within `at_rest`."""
+        self._has_untold = True
         forgetting, self.forgetting = self.forgetting, None  # here the caller does the rest
 
         async def attempt() -> tuple[None, Sequence[Change]]:
@@ -507,6 +518,16 @@ class SharedPool(Pool):
             self.forgetting = forgetting
         await self._log.rewrite(self.name, lambda piece: changes.without(piece, *someone, people.renamed))
         await self._log.forget(self.name, someone.player)
+        await self.store.told(self.name, someone.player)
+
+    async def _tell_untold(self) -> None:
+        """Go on where a forgetting ended before this pool's log was told."""
+        if self._has_untold:
+            for someone, entry in await self.store.untold(self.name):
+                await self.tell_forgotten(someone, entry)
+                if self.forgetting is not None:
+                    self._start(self.forgetting([someone]))
+            self._has_untold = False
 
     async def upgrade(self) -> tuple[int, int]:
         """Raise the pool's rating version to that of this program. LogRefused: it is higher."""

@@ -6,6 +6,7 @@ Every use is bounded. After a failure the next attempt waits, longer each time; 
 from __future__ import annotations
 
 import asyncio
+import errno
 import re
 import socket
 import ssl
@@ -31,8 +32,16 @@ _ADVICE = {
     "42501": "give the role what it needs: make it the owner of the database, as by ALTER DATABASE … OWNER TO …",
     "3F000": "restore the database from a backup",
     "42P01": "restore the database from a backup",
+    "42703": "it is another version's: upgrade Equipoise on all machines, or share the pool into an empty database",
 }
 """By the beginning of the SQLSTATE: errors that stay until somebody does this."""
+_ADVICE_MEANWHILE = {
+    "53100": "the disk of the database is full: make room there",
+    "53300": "raise max_connections there, or put PgBouncer between",
+    "25006": "it takes no writes: a standby that was not promoted, or default_transaction_read_only",
+    "23505": "another machine has just written it: it is looked up",
+}
+"""By SQLSTATE: errors that may end by themselves."""
 
 
 class Connection:
@@ -76,10 +85,6 @@ class Connection:
     async def fetchval(self, query: str, *values: object) -> Any:
         """Return the first value of the first row, or None."""
         return await self._bounded(self._raw.fetchval(query, *values))
-
-    async def through(self, work: Callable[[asyncpg.Connection[Any]], Awaitable[None]]) -> None:
-        """Do work of many statements on asyncpg's own connection."""
-        await self._bounded(work(self._raw))
 
     def extend(self) -> None:
         """Count the time of the use from now on: what is under way is large, and goes on."""
@@ -211,9 +216,22 @@ async def tried(raw: asyncpg.Connection[Any], statement: str) -> bool:
 
 def described(error: BaseException) -> str:
     """Return what to say of an error, in one line."""
+    text = str(error).partition("\n")[0]
+    # asyncio puts those of several addresses into one error without a number.
+    number = getattr(error, "errno", None) or (errno.ECONNREFUSED if "Connect call failed" in text else None)
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
-    return str(error).partition("\n")[0] or type(error).__name__
+    if isinstance(error, socket.gaierror):
+        return "its host is not known"
+    if isinstance(error, FileNotFoundError) or number == errno.ECONNREFUSED:
+        return "nothing listens there: is PostgreSQL started, and do its port and listen_addresses fit the URL?"
+    if number in (errno.EHOSTUNREACH, errno.ENETUNREACH):
+        return "no way leads there: is the machine or the network down?"
+    if isinstance(error, ConnectionResetError | BrokenPipeError) or re.search(
+        "connection was closed|connection_lost", text
+    ):
+        return "the connection was cut"
+    return text or type(error).__name__
 
 
 def translated(error: BaseException, place: str) -> LogError | LogRefused | None:
@@ -230,8 +248,10 @@ def translated(error: BaseException, place: str) -> LogError | LogRefused | None
         state = error.sqlstate or ""
         if state in ("40001", "40P01"):
             return LogConflict(text)
-        if state == "53100":
-            return LogError(f"{text}: the disk of the database is full: make room there")
+        if (advice := _ADVICE_MEANWHILE.get(state)) is not None:
+            return LogError(f"{text}: {advice}")
+        if "pg_hba.conf" in text:
+            return LogRefused(f"{text}: add a line for this machine, as docs/shared.md has it, and reload PostgreSQL")
         if state == "08P01":  # PgBouncer's, of whatever it refuses
             state = "28" if "authentication failed" in text else "3D000" if text.endswith("does not exist") else state
         advice = next((advice for prefix, advice in _ADVICE.items() if state.startswith(prefix)), None)

@@ -250,6 +250,7 @@ class SharedLog:
         self._place = f"database {url.partition('?')[0]}"
         self._pooled = False  # until a connection shows that something is between
         self._notifies = False
+        self._prepared = False
         self._instance = f"{identity.replace(' ', '-') or os.urandom(8).hex()} {os.urandom(8).hex()}"
         self._published = False
         self._news: dict[str, asyncio.Event] = {}
@@ -260,8 +261,8 @@ class SharedLog:
         """Connect, and make or check the tables."""
         if find_spec("asyncpg") is None:
             raise LogRefused(f"{self._place}: the package asyncpg is missing: pipx inject equipoise asyncpg")
-        async with self._reader.use() as connection:
-            await connection.through(lambda raw: prepare(raw, self._place))
+        async with self._reader.use():
+            pass
 
     async def close(self) -> None:
         """End both connections; others see at once that this machine is gone."""
@@ -298,6 +299,9 @@ class SharedLog:
     async def _connect_listener(self) -> asyncpg.Connection[Any]:
         raw = await self._connect()
         try:
+            if not self._prepared:  # it may have been away when this was opened
+                await prepare(raw, self._place)
+                self._prepared = True
             self._notifies = await tried(raw, f"NOTIFY {CHANNEL}, ''")
             if self._notifies and not self._pooled:
                 await raw.add_listener(CHANNEL, self._hear)

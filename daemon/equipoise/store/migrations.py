@@ -403,6 +403,19 @@ CREATE TABLE logged (
 ) WITHOUT ROWID
 """
 
+# Shared pools whose log was not told yet of somebody who is forgotten. The id is a number: in a text the stand-in would
+# take its place.
+UNTOLD = """
+CREATE TABLE untold (
+    pool TEXT NOT NULL,
+    player INTEGER NOT NULL,
+    stand_in TEXT NOT NULL,
+    at REAL NOT NULL,
+    who TEXT NOT NULL,
+    PRIMARY KEY (pool, player)
+) WITHOUT ROWID
+"""
+
 LOGGED_BY_LOCAL = "CREATE UNIQUE INDEX logged_by_local ON logged (local)"
 
 MIGRATIONS = (
@@ -462,6 +475,7 @@ MIGRATIONS = (
     Migration("0015-people", statements=(HIDDEN, SEASONS, FORGETTING)),
     Migration("0016-rounds-by-map", statements=(ROUNDS_BY_MAP,)),
     Migration("0017-shared", statements=(FOLLOWED, LOGGED, LOGGED_BY_LOCAL)),
+    Migration("0018-untold", statements=(UNTOLD,)),
 )
 """Every step, oldest first."""
 RECORDED = 13

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -59,6 +59,22 @@ def forgetting(db: sqlite3.Connection) -> list[InForgetting]:
     """Return who is being forgotten."""
     rows = db.execute("SELECT player, stand_in FROM forgetting ORDER BY stand_in")
     return [InForgetting(PlayerId(player), PlayerId(stand_in)) for player, stand_in in rows]
+
+
+def note_untold(db: sqlite3.Connection, pools: Iterable[str], someone: InForgetting, entry: Audit) -> None:
+    """Note that the logs of these pools are to be told of somebody, with the line of the audit."""
+    what = int(someone.player), someone.stand_in, entry.at, entry.who
+    insert = "INSERT OR REPLACE INTO untold (pool, player, stand_in, at, who) VALUES (?, ?, ?, ?, ?)"
+    db.executemany(insert, [(pool, *what) for pool in pools])
+
+
+def untold(db: sqlite3.Connection, pool: str) -> list[tuple[InForgetting, Audit]]:
+    """Return of whom the log of a pool is still to be told."""
+    rows = db.execute("SELECT player, stand_in, at, who FROM untold WHERE pool = ? ORDER BY at", (pool,)).fetchall()
+    return [
+        (InForgetting(PlayerId(str(player)), PlayerId(stand_in)), Audit(at, who, "forget", str(player), "", ""))
+        for player, stand_in, at, who in rows
+    ]
 
 
 def exports_since(db: sqlite3.Connection, player: PlayerId) -> list[Audit]:
@@ -125,7 +141,8 @@ def rename(db: sqlite3.Connection, player: PlayerId, stand_in: PlayerId, renamed
             else f"[{column}] = renamed([{column}])"
             for column in columns
         )
-        db.execute(f"UPDATE [{table}] SET {sets} WHERE {where}")
+        # The stand-in may have rows of a shared pool whose log was not told yet: those that came since have it all.
+        db.execute(f"UPDATE OR REPLACE [{table}] SET {sets} WHERE {where}")
     # A group of players is called by their ids in order.
     groups = db.execute("SELECT pool, key FROM shared WHERE instr(key, ?) AND instr(key, '+')", (stand_in,)).fetchall()
     for pool, key in groups:

@@ -721,6 +721,19 @@ class Store:
 
         return await self._write(begin)
 
+    async def note_untold(self, pools: Iterable[str], someone: InForgetting, entry: Audit) -> None:
+        """Note that the logs of these shared pools are to be told of somebody who is forgotten."""
+        await self._write(lambda db: people.note_untold(db, pools, someone, entry))
+
+    async def untold(self, pool: str) -> Sequence[tuple[InForgetting, Audit]]:
+        """Return of whom the log of a shared pool is still to be told, with the line of the audit."""
+        return await self._read(lambda db: people.untold(db, pool))
+
+    async def told(self, pool: str, player: PlayerId) -> None:
+        """Note that the log of a shared pool was told of somebody."""
+        query = "DELETE FROM untold WHERE pool = ? AND player = ?"
+        await self._write(lambda db: db.execute(query, (pool, int(player))) and None)
+
     async def forgetting(self) -> Sequence[InForgetting]:
         """Return who stands in the journal of forgetting."""
         return await self._read(people.forgetting)
