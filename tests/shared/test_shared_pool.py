@@ -74,6 +74,34 @@ async def evening(pools: Sequence[SharedPool], rounds: range, of: random.Random)
         assert answer.status == "stored", pool.sharing
 
 
+@pytest.mark.parametrize("system", ["synelo", "ns2", "trueskill2"])
+def test_a_machine_keeps_what_its_rounds_made_of_players_and_nothing_of_one_that_has_to_wait(
+    postgres: Postgres, system: str
+) -> None:
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        of, everybody = random.Random(system), [player(number) for number in range(1, 40)]
+
+        async def as_stored() -> list[object]:
+            rows = await one.store.players(POOL, everybody, one.system.window)
+            anew = type(one.system)(one.system.params)
+            for who, row in rows.items():
+                anew.restore(who, row.state, row.history)
+            return [anew.copy(who) for who in everybody]
+
+        for number in range(1, 25):
+            await one.record(some_round(number, "server", of), None)
+        assert not one._held.unread([who for who in everybody if who in one.system])
+        assert [one.system.copy(who) for who in everybody] == await as_stored()
+        async with two._log.held(POOL):
+            waiting = asyncio.create_task(one.record(some_round(25, "server", of), None))
+            await until(lambda: one.sharing.trouble is not None)
+            assert [one.system.copy(who) for who in everybody] == await as_stored()
+        assert (await waiting).status == "stored"
+        assert [one.system.copy(who) for who in everybody] == await as_stored()
+
+    play(scenario, postgres.url(postgres.database()), "one", "two", system=system)
+
+
 @pytest.mark.parametrize(
     "how", [{"system": "synelo", "balance": "joint", **SHOWN}, {"system": "joint", **SHOWN}], ids=["synelo", "joint"]
 )

@@ -377,6 +377,17 @@ class System(ABC, Generic[P]):
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
         """Hold a player again, from their stored `state` and their last `window` history rows, oldest first."""
 
+    def copy(self, player: PlayerId) -> object:
+        """Return all that is held of a player, for `put`, once; None: nothing is."""
+        return self.state(player) if player in self else None
+
+    def put(self, player: PlayerId, copy: Any) -> None:
+        """Hold of a player what `copy` returned."""
+        if copy is None:
+            self.forget(player)
+        else:
+            self.restore(player, copy)
+
     @abstractmethod
     def forget(self, player: PlayerId) -> None:
         """Drop a player from memory: they count as a newcomer until they are restored."""

@@ -27,7 +27,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Side, is_bot
 from equipoise.errors import RatingError, StoreError, StoreRefused
 from equipoise.ratings.calibration import NONE, Calibration, calibrated
-from equipoise.ratings.system import Match, Parts, Rated, State, System
+from equipoise.ratings.system import Match, Parts, Rated, System
 from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import check, fingerprint_of, made_by
 from equipoise.service.ring import UnstoredRound
@@ -46,11 +46,13 @@ MOST_HELD = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Players and parts as they were before a round."""
+    """Players and parts as they were before a round, or as rounds have made them."""
 
-    players: dict[PlayerId, State | None] = field(default_factory=dict)
-    """None: the system did not hold them."""
+    players: dict[PlayerId, object] = field(default_factory=dict)
+    """Copies for the system's `put`."""
     shared: Parts = field(default_factory=dict)
+    versions: HeldVersions = field(default_factory=lambda: HeldVersions({}))
+    """Those that memory held."""
     place: int = 0
     """The round's place in its group; for sequential systems."""
 
@@ -178,14 +180,18 @@ class Held:
         self._calibrated = False
         self.version += 1
 
-    def taken_in(self, players: Collection[PlayerId], *, parts: bool) -> None:
-        """Note that the store has new rows of these players, and perhaps new parts of the shared state."""
+    def taken_in(self, players: Collection[PlayerId], *, parts: bool) -> list[PlayerId]:
+        """Note that the store has new rows of these players, and perhaps new parts of the shared state.
+
+        Returns those whom memory knows, and has to load again.
+        """
         for player in players:
             self._players.pop(player, None)
             self._absent.discard(player)
         if parts:
             self._shared = 0
         self.version += 1
+        return sorted(player for player in players if player in self._used)
 
     def stored(self, rated: Sequence[RatedRound]) -> None:
         """Note that these rounds were committed."""
@@ -204,25 +210,55 @@ class Held:
 
     def before(self, players: Iterable[PlayerId], match: Match | None = None) -> Before:
         """Return what `put_back` needs after a round that these players take part in."""
-        system, players = self.system, list(players)
+        players = list(players)
         self._use(players)
-        states = {player: system.state(player) if player in system else None for player in players}
-        return Before(states, system.shared(match) if match else {})
+        return self._as_it_is(players, self.system.shared(match) if match else {})
+
+    def _as_it_is(self, players: Collection[PlayerId], shared: Parts) -> Before:
+        versions = {player: version for player in players if (version := self._players.get(player))}
+        copies = {player: self.system.copy(player) for player in players}
+        return Before(copies, shared, HeldVersions(versions, self._shared))
 
     def put_back(self, before: Before) -> None:
         """Make each skill what it was, but load it again before it is used: it may be stored all the same."""
-        for player, state in before.players.items():
+        for player, copy in before.players.items():
             self._players.pop(player, None)  # of what version the row is, is not known
             self._absent.discard(player)  # they may have a row now
-            if state is None:
-                self.system.forget(player)
-            else:
-                self.system.restore(player, state)
+            self.system.put(player, copy)
         if before.shared:
             self._shared = 0
         for key, part in before.shared.items():
             self.system.restore_shared(key, part)
         self.version += 1
+
+    def set_aside(self, attempts: Sequence[RatingAttempt]) -> Before:
+        """Go back to before these attempts, whose transaction was taken back; returns what they made, for `adopt`."""
+        rated = [(attempt.before, attempt.match) for attempt in attempts if attempt.before is not None]
+        players = {player: None for before, _ in rated for player in before.players}
+        parts = {key: part for _, match in rated for key, part in self.system.shared(match).items()}
+        made = self._as_it_is(players, parts)
+        for before, _ in reversed(rated):
+            self._be(before)
+        return made
+
+    def adopt(self, made: Before) -> None:
+        """Take over what attempts made that were set aside: now the store has them, and nothing behind them."""
+        # Not those whom memory was told to forget meanwhile.
+        players = {player: copy for player, copy in made.players.items() if player in self._used}
+        self._be(replace(made, players=players))
+        self.version += 1
+
+    def _be(self, as_it_was: Before) -> None:
+        versions = as_it_was.versions.players
+        for player, copy in as_it_was.players.items():
+            self.system.put(player, copy)
+            if version := versions.get(player):
+                self._players[player] = version
+            else:
+                self._players.pop(player, None)
+        for key, part in as_it_was.shared.items():
+            self.system.restore_shared(key, part)
+        self._shared = as_it_was.versions.shared
 
     def _use(self, players: Iterable[PlayerId]) -> None:
         for player in players:
@@ -247,7 +283,8 @@ class RatingAttempt:
         self.memory = unstored.memory
         self.at = unstored.at
         self._held = held
-        self._before: Before | None = None
+        self.before: Before | None = None
+        """What it has changed, as that was."""
         self.match: Match | None = None
         """The round as systems read it; None: it is not to be rated."""
         self._refusal = unstored.record.unrated
@@ -269,21 +306,21 @@ class RatingAttempt:
             if match is None:
                 return refusal
             # After `restore`, so that an undo leads back to what is stored, and before the system learns.
-            self._before = self._held.before((participant.id for participant in self.record.participants), match)
+            self.before = self._held.before((participant.id for participant in self.record.participants), match)
             outcome = rate_round(system, self.record, match, self._held.calibration)
             after = system.shared(match)
         except RatingError as error:
             return replace(refusal, unrated=str(error))
-        before = self._before.shared  # only parts that the round has changed are written
+        before = self.before.shared  # only parts that the round has changed are written
         outcome = replace(outcome, shared={key: part for key, part in after.items() if part != before[key]})
         self._held.note_rated(outcome, match)
         return outcome
 
     def undo(self) -> None:
         """Put back what `rate` changed."""
-        if self._before is not None:
-            self._held.put_back(self._before)
-            self._before = None
+        if self.before is not None:
+            self._held.put_back(self.before)
+            self.before = None
 
 
 def rate_round(
@@ -390,8 +427,9 @@ class Reading:
             await self._held.read(self._store, self._name)
             parts = await self._store.shared(self._name) if self._held.lacks_shared else None
             ids = self._held.unread(players)  # another host may have asked for them meanwhile
-            rows = await self._store.players(self._name, ids, self._held.system.window)
-            await asyncio.to_thread(self._held.restore, list(rows.values()), parts)
+            rows = await self._store.players(self._name, ids, self._held.system.window) if ids else {}
+            if rows or parts:
+                await asyncio.to_thread(self._held.restore, list(rows.values()), parts)
             self._held.note_absent(player for player in ids if player not in rows)
             self._held.version += bool(rows or parts)
         except (StoreError, RatingError) as error:

@@ -17,7 +17,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError, StoreError
 from equipoise.ratings.system import Match, System
 from equipoise.service.fingerprint import fingerprint_of, made_by
-from equipoise.service.held import Before, Held
+from equipoise.service.held import Before, Held, RatingAttempt
 from equipoise.service.replayed import Replayed, begin, snapshot_of
 from equipoise.store.notes import BalancePrediction
 from equipoise.store.past import AT_ONCE
@@ -228,9 +228,19 @@ class HeldSequence(Held):
         self.version += 1
         return True
 
-    def taken_in(self, players: Collection[PlayerId], *, parts: bool) -> None:
-        super().taken_in(players, parts=parts)
+    def taken_in(self, players: Collection[PlayerId], *, parts: bool) -> list[PlayerId]:
         self._behind = True
+        return super().taken_in(players, parts=parts)
+
+    def set_aside(self, attempts: Sequence[RatingAttempt]) -> Before:
+        for attempt in reversed(attempts):
+            attempt.undo()
+        self._settle()
+        return Before()
+
+    def adopt(self, made: Before) -> None:
+        self._behind = True  # to copy all that it knows would cost more than to rate the rounds again
+        self.version += 1
 
     @property
     def snapshot_due(self) -> bool:

@@ -274,21 +274,11 @@ class Pool:
             undo(attempts)
             self._held.undone()
             raise
-        # A round that came again has its first answer: it has changed nothing.
-        news = [
-            (attempt, outcome)
-            for attempt, outcome in zip(attempts, outcomes, strict=False)
-            if isinstance(outcome, RatedRound) and not outcome.again
-        ]
+        news = stored_now(attempts, outcomes)
         self.applied += len(news)
         self._held.stored([outcome for _, outcome in news])
         if self.follower is not None:
-            results_so_far = [
-                NewRound(MatchEvent(outcome.number, attempt.record, outcome.prediction), attempt.match)
-                for attempt, outcome in news
-                if outcome.prediction is not None and attempt.match is not None
-            ]
-            self.follower.wake(results_so_far)
+            self.follower.wake(new_rounds(news))
         return outcomes
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
@@ -709,6 +699,26 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def stored_now(
+    attempts: Sequence[RatingAttempt], outcomes: Sequence[RatedRound | Exception]
+) -> list[tuple[RatingAttempt, RatedRound]]:
+    """Return the rounds that a transaction stored. One that came again has its first answer: it has changed nothing."""
+    return [
+        (attempt, outcome)
+        for attempt, outcome in zip(attempts, outcomes, strict=False)
+        if isinstance(outcome, RatedRound) and not outcome.again
+    ]
+
+
+def new_rounds(news: Iterable[tuple[RatingAttempt, RatedRound]]) -> list[NewRound]:
+    """Return those of the rounds that were rated, as a follower takes them."""
+    return [
+        NewRound(MatchEvent(outcome.number, attempt.record, outcome.prediction), attempt.match)
+        for attempt, outcome in news
+        if outcome.prediction is not None and attempt.match is not None
+    ]
 
 
 def undo(attempts: Sequence[RatingAttempt]) -> None:

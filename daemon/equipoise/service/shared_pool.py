@@ -16,7 +16,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import (
@@ -34,9 +34,9 @@ from equipoise.ratings.system import System
 from equipoise.service import held, people
 from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import described, fingerprint_of, made_by
-from equipoise.service.held import RatingAttempt
-from equipoise.service.place import begun
-from equipoise.service.pool import Group, Pool, Recorded, Sharing, undo
+from equipoise.service.held import Before, RatingAttempt
+from equipoise.service.place import NewRound, begun
+from equipoise.service.pool import Group, Pool, Recorded, Sharing, new_rounds, stored_now
 from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State, held_by
 from equipoise.store import changes
@@ -70,6 +70,13 @@ AT_ONCE = 32
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+
+class Tried(NamedTuple):
+    """Rounds whose transaction was taken back."""
+
+    made: Before
+    news: list[tuple[RatingAttempt, RatedRound]]
 
 
 class SharedPool(Pool):
@@ -330,8 +337,8 @@ class SharedPool(Pool):
                 "here in a backup"
             )
 
-    async def _take_in(self, events: Sequence[LogEvent]) -> None:
-        """Write events into the store, and note in memory what they changed."""
+    async def _take_in(self, events: Sequence[LogEvent], tried: Tried | None = None) -> None:
+        """Write events into the store, and note in memory what they changed; `tried`: rounds that were tried here."""
         for start in range(0, len(events), AT_ONCE):
             group, previous = events[start : start + AT_ONCE], self._position.digest
             for event in group:
@@ -344,7 +351,7 @@ class SharedPool(Pool):
             async with self._lock:
                 rows = [(Position(event.number, event.digest), event.pieces) for event in group]
                 taken = await self.store.take_in(self.name, rows, people.renamed)
-                await self._note(taken)
+                await self._note(taken, tried)
             if any(
                 one.reference and event.machine != self._log.machine for one, event in zip(taken, group, strict=False)
             ):
@@ -352,17 +359,25 @@ class SharedPool(Pool):
             if (forgotten := [someone for one in taken for someone in one.forgotten]) and self.forgetting is not None:
                 self._start(self.forgetting(forgotten))
 
-    async def _note(self, taken: Sequence[Taken]) -> None:
+    async def _note(self, taken: Sequence[Taken], tried: Tried | None) -> None:
         if any(one.rewritten or one.forgotten for one in taken):
             await self._reading.anew()
             if self.follower is not None:
                 self.follower.rebuild()
             return
-        players: set[PlayerId] = set().union(*(one.players for one in taken))
-        self._held.taken_in(players, parts=any(one.parts for one in taken))
-        await self._reading.players([player for player in self._reading.present() if player in players])
+        rounds: Sequence[NewRound] = ()
+        outdated: Sequence[PlayerId] = ()
+        if tried is None:
+            players: set[PlayerId] = set().union(*(one.players for one in taken))
+            outdated = self._held.taken_in(players, parts=any(one.parts for one in taken))
+        else:
+            self._held.adopt(tried.made)
+            # Another pool of the store may have had a round in between: then they have other numbers than when tried.
+            if [one.number for one in taken] == [outcome.number for _, outcome in tried.news]:
+                rounds = new_rounds(tried.news)
+        await self._reading.players(outdated)
         if self.follower is not None:
-            self.follower.wake()
+            self.follower.wake(rounds)
 
     async def _compare(self) -> None:
         """Go on from a reference that another machine made, where what is known here has moved away from it."""
@@ -450,6 +465,8 @@ class SharedPool(Pool):
     async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Append rounds, up to the first that fails; memory knows them when they come back from the log."""
 
+        tried: list[Tried] = []
+
         async def attempt() -> tuple[Sequence[RatedRound | Exception], list[Change]]:
             async with self._lock:
                 await self._held.read(self.store, self.name)
@@ -458,20 +475,26 @@ class SharedPool(Pool):
                     try:
                         outcomes = await self.store.record(self.name, attempts, self.system.window)
                     finally:
-                        undo(attempts)
-                        self._held.stored(())
+                        made = self._held.set_aside(attempts)
+            tried[:] = [Tried(made, stored_now(attempts, outcomes))]
             return outcomes, caught
 
         try:
-            outcomes = await self._append(attempt)
+            outcomes = await self._append(attempt, tried)
         except (LogRefused, LogError) as error:
+            self._held.changed()  # who asked while it was tried has seen what it made
             self._fails(error)
             raise
         self.applied += sum(isinstance(outcome, RatedRound) and not outcome.again for outcome in outcomes)
         return outcomes
 
-    async def _append(self, attempt: Callable[[], Awaitable[tuple[T, Sequence[Change]]]]) -> T:
-        """Try a change on top of all that is in the log, append what it did, and take it in like anybody's."""
+    async def _append(
+        self, attempt: Callable[[], Awaitable[tuple[T, Sequence[Change]]]], tried: Sequence[Tried] = ()
+    ) -> T:
+        """Try a change on top of all that is in the log, append what it did, and take it in like anybody's.
+
+        `tried`: what `attempt` did in memory, where it did, which is then as it was before.
+        """
         events: Sequence[LogEvent] = ()
         failure: Exception | None = None
         async with self._log.appending(self.name) as appending:
@@ -490,7 +513,7 @@ class SharedPool(Pool):
             raise failure
         if events:
             self._last = max(self._last, events[-1].number)
-            await self._take_in(events)
+            await self._take_in(events, *tried)
             if events[-1].number % REFERENCE_EVERY < len(events) and events[0].kind == "round":
                 self._start(self._append_reference())
         return outcome

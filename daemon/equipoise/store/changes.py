@@ -117,6 +117,8 @@ class Change:
 class Taken:
     """What an event from the log has changed here."""
 
+    number: int | None = None
+    """The store's number for the event; None: it has none."""
     players: set[PlayerId] = field(default_factory=set)
     """Whose rows have changed."""
     parts: bool = False
@@ -410,6 +412,7 @@ def take_in(
     if numbers.oldest is not None:
         taken.rewritten = True
         snapshots.outdate(db, pool, numbers.oldest)
+    taken.number = numbers.own
     if numbers.own is not None:
         db.execute("INSERT INTO logged (pool, number, local) VALUES (?, ?, ?)", (pool, position.number, numbers.own))
     move(db, pool, position)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from equipoise.core.model import PlayerId
@@ -179,6 +179,18 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         count = min(count_of(player, "windowed", state["windowed"]), self.window)
         self._fill(player, record, rows[max(0, len(rows) - count) :])
         self.players[player] = record
+
+    def copy(self, player: PlayerId) -> object:
+        """Return the record with its window, which no state has."""
+        record = self.players.get(player)
+        return record and replace(record, ring=record.ring[:], errors=record.errors[:])
+
+    def put(self, player: PlayerId, copy: SynEloPlayer | None) -> None:
+        """Hold the record."""
+        if copy is None:
+            self.forget(player)
+        else:
+            self.players[player] = copy
 
     def newcomer(self) -> SynEloPlayer:
         """A record at the initial rating with an empty window."""
