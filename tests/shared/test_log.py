@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import replace
 
 import pytest
 
 from equipoise.errors import LogConflict, LogDamaged, LogError, LogMissing, LogRefused
-from equipoise.shared.log import Agreement, LogEvent, NewEvent, Server, SharedLog
+from equipoise.shared.log import PAGE_BYTES, Agreement, LogEvent, NewEvent, Server, SharedLog, State
 from tests.postgres import PASSWORD, Postgres, pgbouncer
 from tests.postgres import postgres as postgres
 
@@ -112,6 +113,39 @@ def test_daemons_that_append_at_once_get_numbers_without_gaps_and_all_read_the_s
 
     url = postgres.url(postgres.database())
     with_logs(scenario, url, url, url)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_one_round_trip_appends_behind_the_last_event_or_does_nothing(postgres: Postgres, pooled: bool) -> None:
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        async def tried(log: SharedLog, place: State, version: int, *events: NewEvent) -> Sequence[LogEvent] | None:
+            return await log.append("main", place.last, place.digest, version, events)
+
+        begun = await one.state("main")
+        assert begun is not None
+        own = await tried(one, begun, 3, round_event(1), round_event(2))
+        assert own is not None
+        assert list(own) == await everything(two)
+        assert [event.number for event in own] == [1, 2]
+        assert own[0].follows(begun.digest)
+        now = await two.state("main")
+        assert now is not None
+        assert (now.last, now.digest) == (2, own[-1].digest)
+        assert await tried(two, begun, 3, round_event(3)) is None, "somebody came before"
+        assert await tried(two, replace(now, digest=b"another log"), 3, round_event(3)) is None
+        assert await tried(two, now, 4, round_event(3)) is None, "another rating version"
+        assert await tried(two, now, 3, round_event(3, text=os.urandom(PAGE_BYTES).hex())) is None, "too large"
+        async with one.held("main"):
+            assert await tried(two, now, 3, round_event(3)) is None, "another machine edits"
+            assert await tried(one, now, 3, round_event(3)) is not None
+        assert len(await everything(two)) == 3
+        with pytest.raises(LogError, match="events_by_round"):
+            await tried(two, replace(now, last=3, digest=(await everything(two))[-1].digest), 3, round_event(3))
+
+    database = postgres.database()
+    with pgbouncer(postgres) if pooled else nullcontext(postgres.port) as port:
+        url = postgres.url(database, port=port)
+        with_logs(scenario, url, url)
 
 
 def test_nothing_is_appended_when_rating_fails_and_the_next_append_has_the_number(postgres: Postgres) -> None:

@@ -196,14 +196,16 @@ def test_tls_is_as_the_url_says_and_what_cannot_be_so_is_refused(postgres: Postg
 
 async def play(log: SharedLog, server: str, count: int) -> None:
     """Append rounds as a daemon does: one after the other, again after each failure, looked up after an unknown end."""
-    position, number = 0, 1
+    position, digest, number = 0, b"", 1
     while number <= count:
         with suppress(LogError):
             while page := await log.read("main", position):
-                position = page[-1].number
+                position, digest = page[-1].number, page[-1].digest
                 number += sum(event.server == server for event in page)
             if number <= count:
-                await append(log, round_event(number, server))
+                event = round_event(number, server)
+                if await log.append("main", position, digest, AGREEMENT.rating_version, [event]) is None:
+                    await append(log, event)
         await asyncio.sleep(0.005)
 
 
@@ -282,7 +284,7 @@ def test_an_answer_that_is_lost_behind_the_commit_is_said_to_be_unknown_and_foun
             opened(postgres.url(database, port=network.port), share=True) as log,
         ):
             for number in range(1, 4):
-                network.lose_answer_to = b"COMMIT;"
+                network.lose_answer_to = b"COMMIT\0"
                 with pytest.raises(CommitUnknown, match="whether it is stored is not known"):
                     await append(log, round_event(number))
                 assert [event.round for event in await log.read("main", number - 1)] == [f"r{number}"]
@@ -292,6 +294,12 @@ def test_an_answer_that_is_lost_behind_the_commit_is_said_to_be_unknown_and_foun
             assert not isinstance(caught.value, CommitUnknown)
             assert await log.read("main", 3) == []
             await check_whole(log, ["one"], 3)
+            # In one round trip there is only the answer behind the commit.
+            last = (await log.read("main", 2))[0]
+            network.lose_answer_to = b"lost"
+            with pytest.raises(CommitUnknown, match="whether it is stored is not known"):
+                await log.append("main", 3, last.digest, AGREEMENT.rating_version, [round_event(1, "lost")])
+            assert [event.server for event in await log.read("main", 3)] == ["lost"]
 
     asyncio.run(scenario(postgres.database()))
 

@@ -52,6 +52,8 @@ RATING_VERSION = 1
 """Raised when the same events give other numbers than before: then a pool's daemons change over together."""
 WAIT_SECONDS = 1.0
 """Between two looks at the log, where nobody tells of news, and between two attempts of rounds that wait."""
+GATHER_SECONDS = 0.05
+"""From a notice to a look at the log: what comes meanwhile is read and written at once."""
 SAME = 1e-9
 """Points by which skills on two machines may differ: their processors differ in last digits."""
 REFERENCE_EVERY = 1_000
@@ -105,6 +107,8 @@ class SharedPool(Pool):
         self._answers: dict[Key, asyncio.Future[RatedRound | Exception]] = {}
         """For callers who wait for a round's ratings."""
         self._connected = False
+        self._told = False
+        """Others have appended, as far as is known here."""
         self._last = 0
         self._trouble: str | None = None
         self._running: list[asyncio.Task[None]] = []
@@ -270,7 +274,9 @@ class SharedPool(Pool):
                 self._fails(error)
             except StoreError as error:  # the store's own log says what is wrong with it
                 self._trouble = str(error)
-            await self._log.wait(self.name, WAIT_SECONDS)
+            self._told |= await self._log.wait(self.name, WAIT_SECONDS)
+            if self._told:
+                await asyncio.sleep(GATHER_SECONDS)
 
     def _fails(self, error: StoreError) -> None:
         self._trouble = str(error)
@@ -290,6 +296,7 @@ class SharedPool(Pool):
 
     async def _catch_up(self) -> None:
         """Take in all that is in the log. LogRefused: it is not the one that was followed."""
+        self._told = False
         if (state := await self._log.state(self.name)) is None:
             raise LogRefused(f"pool {self.name} is no longer in its database")
         self._check_digest(state.last, state.digest)
@@ -350,7 +357,9 @@ class SharedPool(Pool):
                 previous = event.digest
             async with self._lock:
                 rows = [(Position(event.number, event.digest), event.pieces) for event in group]
-                taken = await self.store.take_in(self.name, rows, people.renamed)
+                # After a power loss what others rated is read again: only own rounds wait for the disk.
+                synced = any(event.machine == self._log.machine for event in group)
+                taken = await self.store.take_in(self.name, rows, people.renamed, synced=synced)
                 await self._note(taken, tried)
             if any(
                 one.reference and event.machine != self._log.machine for one, event in zip(taken, group, strict=False)
@@ -495,6 +504,25 @@ class SharedPool(Pool):
 
         `tried`: what `attempt` did in memory, where it did, which is then as it was before.
         """
+        if self._told:
+            await self._catch_up()
+        outcome, done = await attempt()
+        events: Sequence[LogEvent] | None = ()
+        if done:
+            new, (last, digest) = self._new(done), self._position
+            events = await self._log.append(self.name, last, digest, RATING_VERSION, new)
+        if events is None:  # others have appended: now they wait
+            outcome, events = await self._append_alone(attempt)
+        if events:
+            self._last = max(self._last, events[-1].number)
+            await self._take_in(events, *tried)
+            if events[-1].number % REFERENCE_EVERY < len(events) and events[0].kind == "round":
+                self._start(self._append_reference())
+        return outcome
+
+    async def _append_alone(
+        self, attempt: Callable[[], Awaitable[tuple[T, Sequence[Change]]]]
+    ) -> tuple[T, Sequence[LogEvent]]:
         events: Sequence[LogEvent] = ()
         failure: Exception | None = None
         async with self._log.appending(self.name) as appending:
@@ -507,16 +535,18 @@ class SharedPool(Pool):
                 failure = error
             else:
                 if done:
-                    now = self._clock.epoch()
-                    events = await appending.add([_event(change, now) for change in done])
+                    events = await appending.add(self._new(done))
         if failure is not None:
             raise failure
-        if events:
-            self._last = max(self._last, events[-1].number)
-            await self._take_in(events, *tried)
-            if events[-1].number % REFERENCE_EVERY < len(events) and events[0].kind == "round":
-                self._start(self._append_reference())
-        return outcome
+        return outcome, events
+
+    def _new(self, done: Sequence[Change]) -> Sequence[NewEvent]:
+        now = self._clock.epoch()
+        keys = ((None, None) if change.key is None else change.key for change in done)
+        return [
+            NewEvent(change.kind, server, round_id, now, change.pieces)
+            for change, (server, round_id) in zip(done, keys, strict=True)
+        ]
 
     async def _append_reference(self) -> None:
         async def attempt() -> tuple[None, Sequence[Change]]:
@@ -700,11 +730,6 @@ async def in_thread(pieces: Iterator[T]) -> AsyncIterator[T]:
 
 def _fingerprint(agreement: Agreement) -> Fingerprint:
     return Fingerprint(agreement.system, agreement.params)
-
-
-def _event(change: Change, at: float) -> NewEvent:
-    server, round_id = change.key or (None, None)
-    return NewEvent(change.kind, server, round_id, at, change.pieces)
 
 
 # Into a log, and out of it.

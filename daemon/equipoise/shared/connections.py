@@ -12,7 +12,8 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused
 
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
 LONGEST_PAUSE = 5.0
 """Between two attempts to connect."""
 
+T = TypeVar("T")
+
 Statement = tuple[str, tuple[object, ...]]
 """A statement and its values."""
+IF_FIRST = "WHERE EXISTS (SELECT 1 FROM part0)"
+"""The condition of statements behind the first one (`Connection.execute_if`)."""
 _PARAMETER = re.compile(r"\$([2-9]\b|\d\d+)")
 
 _ADVICE = {
@@ -63,16 +68,19 @@ class Connection:
 
     async def execute_together(self, statements: Iterable[Statement]) -> None:
         """Run statements that write other rows each in one round trip; `$1` is the same value in all of them."""
-        parts, values = list[str](), list[object]()
-        for statement, (first, *others) in statements:
-            offset = len(values or [first]) - 1
-            parts.append(_PARAMETER.sub(lambda match, by=offset: f"${int(match[1]) + by}", statement))  # type: ignore[misc]
-            values = [*(values or [first]), *others]
+        parts, values = _together(statements)
         if parts:
             self.extend()
             *before, last = parts
             head = ", ".join(f"part{place} AS ({part} RETURNING 1)" for place, part in enumerate(before))
             await self.execute(f"WITH {head} {last}" if head else last, *values)
+
+    async def execute_if(self, first: Statement, others: Iterable[Statement]) -> bool:
+        """Do the same, and return whether the first one changed a row; the others are to ask so too (`IF_FIRST`)."""
+        parts, values = _together([first, *others])
+        self.extend()
+        head = ", ".join(f"part{place} AS ({part} RETURNING 1)" for place, part in enumerate(parts))
+        return bool(await self.fetchval(f"WITH {head} SELECT count(*) FROM part0", *values))
 
     async def fetch(self, query: str, *values: object) -> Any:
         """Return all rows."""
@@ -90,16 +98,34 @@ class Connection:
         """Count the time of the use from now on: what is under way is large, and goes on."""
         self._deadline = max(self._deadline, asyncio.get_running_loop().time() + self._seconds)
 
-    async def commit(self, further: str = "") -> None:
-        """Commit, and run further statements behind that in the same round trip; CommitUnknown if no answer comes."""
+    async def commit(self) -> None:
+        """Commit; CommitUnknown if no answer comes."""
+        await self.committing(self.execute("COMMIT"))
+
+    async def committing(self, statement: Awaitable[T]) -> T:
+        """Run a statement that commits what it does; CommitUnknown if no answer comes."""
         import asyncpg
 
         try:
-            await self.execute(f"COMMIT{further}")
-        except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError):
-            raise
+            return await statement
         except Exception as error:
+            # An error of the statement takes it back; one of a server that goes down may come behind the commit.
+            if isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "08")[:2] not in ("08", "57"):
+                raise
             raise CommitUnknown(f"whether it is stored is not known: {described(error)}") from error
+
+
+def _together(statements: Iterable[Statement]) -> tuple[list[str], list[object]]:
+    parts, values = list[str](), list[object]()
+    for statement, (first, *others) in statements:
+        parts.append(_renumbered(statement, len(values or [first]) - 1))
+        values = [*(values or [first]), *others]
+    return parts, values
+
+
+@lru_cache
+def _renumbered(statement: str, offset: int) -> str:
+    return _PARAMETER.sub(lambda match: f"${int(match[1]) + offset}", statement)
 
 
 class Link:

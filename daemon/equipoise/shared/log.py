@@ -17,14 +17,14 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import LogConflict, LogDamaged, LogError, LogHeld, LogMissing, LogRefused
-from equipoise.shared.connections import Connection, Link, Statement, is_direct, tried
+from equipoise.shared.connections import IF_FIRST, Connection, Link, is_direct, tried
 from equipoise.shared.public import KEPT, Changes
 from equipoise.shared.schema import BODIES, prepare
 
@@ -201,9 +201,14 @@ _PIECE = "SELECT body FROM equipoise.{} WHERE pool = $1 AND number = $2 AND piec
 _SPAN = """SELECT number, piece, body FROM equipoise.{}
 WHERE pool = $1 AND number >= $2 AND number <= $3 AND piece >= $4 AND piece <= $5"""
 _REWRITE = "UPDATE equipoise.{} SET body = $4 WHERE pool = $1 AND number = $2 AND piece = $3"
-_APPEND = """INSERT INTO equipoise.events (pool, number, piece, kind, server, round, at, machine, digest, body)
+# What it is told of the time and of the disk is for this transaction alone, and before it waits for another one.
+_MOVE = """UPDATE equipoise.pools SET last = $2, digest = $3
+WHERE pool = $1 AND last = $4 AND digest = $5 AND rating_version = $6
+    AND (held_by IS NULL OR held_by = $7 OR held_until < now())
+    AND set_config('lock_timeout', $8, true) <> '' AND set_config('synchronous_commit', 'on', true) <> ''"""
+_APPEND = f"""INSERT INTO equipoise.events (pool, number, piece, kind, server, round, at, machine, digest, body)
 SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::double precision[],
-    $8::text[], $9::bytea[], $10::bytea[])"""
+    $8::text[], $9::bytea[], $10::bytea[]) {IF_FIRST}"""
 _BASE = "SELECT base FROM equipoise.pools WHERE pool = $1"
 _NEWEST = "SELECT max(at) FROM equipoise.events WHERE pool = $1 AND number >= $2 AND number <= $3"
 _TRIM = """WITH gone AS (
@@ -254,6 +259,7 @@ class SharedLog:
         self._instance = f"{identity.replace(' ', '-') or os.urandom(8).hex()} {os.urandom(8).hex()}"
         self._published = False
         self._news: dict[str, asyncio.Event] = {}
+        self._telling: set[asyncio.Task[None]] = set()
         self._appender = Link(self._connect, seconds, self._place)
         self._reader = Link(self._connect_listener, seconds, self._place)
 
@@ -266,6 +272,7 @@ class SharedLog:
 
     async def close(self) -> None:
         """End both connections; others see at once that this machine is gone."""
+        await asyncio.gather(*self._telling)
         if self._published and self._reader.connected:
             with suppress(LogError, LogRefused):
                 async with self._reader.use(1.0) as connection:
@@ -311,16 +318,29 @@ class SharedLog:
             raise
         return raw
 
-    def _hear(self, *message: Any) -> None:
-        if event := self._news.get(message[-1]):
+    def _hear(self, connection: Any, process: int, _: str, pool: object) -> None:
+        # Own notices go through the same connection.
+        if process != connection.get_server_pid() and (event := self._news.get(str(pool))):
             event.set()
+
+    def _tell(self, pool: str) -> None:
+        """Tell the others, behind the commit: a notice inside of it takes a lock that all pools share."""
+        if self._notifies:
+            task = asyncio.create_task(self._notify(pool))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _notify(self, pool: str) -> None:
+        with suppress(LogError, LogRefused):  # they look every second
+            async with self._reader.use() as connection:
+                await connection.execute(f"NOTIFY {CHANNEL}, {_quoted(pool)}")
 
     def _deaf(self, _: object) -> None:
         for event in self._news.values():
             event.set()
 
-    async def wait(self, pool: str, seconds: float) -> None:
-        """Return when somebody appended to the pool since the last call, or after `seconds`.
+    async def wait(self, pool: str, seconds: float) -> bool:
+        """Return True when another machine appended to the pool since the last call, or False after `seconds`.
 
         Where nobody tells, and while there is no connection, after a second at most. A notice may be lost: `seconds`
         are few. `read` makes the connection that listens.
@@ -330,7 +350,9 @@ class SharedLog:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds if listens else min(seconds, POLL_SECONDS)):
                 await event.wait()
+        told = event.is_set()
         event.clear()
+        return told
 
     @asynccontextmanager
     async def _long(self) -> AsyncIterator[Connection]:
@@ -415,7 +437,8 @@ class SharedLog:
             update = "UPDATE equipoise.pools SET last = $2, digest = $3 WHERE pool = $1"
             await connection.execute(update, pool, number, digest)
             await _lead(connection, pool, number)
-            await connection.commit(f"; NOTIFY {CHANNEL}, {_quoted(pool)}" if self._notifies else "")
+            await connection.commit()
+        self._tell(pool)
 
     async def trim(self, pool: str, before: float) -> int:
         """Delete events that the base has and that are older than a time; returns how many rows.
@@ -493,13 +516,34 @@ class SharedLog:
                 raise LogMissing(f"{self._place}: there is no pool {pool}")
             if state.held_by not in (None, self.machine):
                 raise LogHeld(held_by(pool, state.held_by))
-            appending = Appending(connection, pool, self.machine, state)
+            appending = Appending(connection, pool, self.machine, self._seconds, state)
             yield appending
             if appending.changed:
-                # Others are told behind the commit: a notice inside of it takes a lock that all pools share.
-                await connection.commit(f"; NOTIFY {CHANNEL}, {_quoted(pool)}" if self._notifies else "")
+                await connection.commit()
             else:
                 await connection.execute("ROLLBACK")
+        if appending.changed:
+            self._tell(pool)
+
+    async def append(
+        self, pool: str, last: int, digest: bytes, rating_version: int, events: Sequence[NewEvent]
+    ) -> Sequence[LogEvent] | None:
+        """Append behind the last event in one round trip; None: it is another one by now, and nothing was done.
+
+        None also where another machine keeps others from appending, the pool has another rating version, or the events
+        are too large: `appending` does it or says why not. LogConflict and CommitUnknown as there.
+        """
+        batch = _Batch(pool, self.machine, self._seconds, last, digest)
+        numbered = batch.numbered(events)
+        for event, place in _in_pieces(numbered):
+            batch.add(event, place)
+        if batch.size > PAGE_BYTES or batch.changes.anew:
+            return None
+        async with self._appender.use() as connection:
+            if not await connection.committing(batch.write(connection, rating_version)):
+                return None
+        self._tell(pool)
+        return numbered
 
     @asynccontextmanager
     async def held(self, pool: str) -> AsyncIterator[None]:
@@ -584,17 +628,67 @@ class SharedLog:
             )
 
 
+class _Batch:
+    """Events of a pool on their way into the log, behind its last one."""
+
+    def __init__(self, pool: str, machine: str, seconds: float, last: int, digest: bytes) -> None:
+        self._pool, self._machine, self._seconds = pool, machine, seconds
+        self.last, self.digest = self._behind = last, digest
+        self._rows: list[tuple[object, ...]] = []
+        self.size = 0
+        self.changes = Changes()
+
+    def numbered(self, events: Sequence[NewEvent]) -> Sequence[LogEvent]:
+        """Return events as they are in the log, behind those before."""
+        numbered = []
+        for new in events:
+            self.last += 1
+            self.digest = chained(self.digest, self.last, new, self._machine)
+            head = (new.kind, new.server, new.round, new.at, self._machine, self.digest)
+            numbered.append(LogEvent(self.last, *head, new.pieces))
+        return numbered
+
+    def add(self, event: LogEvent, place: int) -> None:
+        """Add a piece of one."""
+        self.changes.add(event.number, event.pieces[place])
+        body = zlib.compress(event.pieces[place], 1)
+        head = (event.kind, event.server, event.round, event.at, event.machine, event.digest)
+        self._rows.append((event.number, place, *(head if place == 0 else (None,) * len(head)), body))
+        self.size += len(body)
+
+    async def write(self, connection: Connection, rating_version: int) -> bool:
+        """Write what was added; False: nothing, as the last event is another one, or others are kept from appending."""
+        limit = str(round(self._seconds * 1000))
+        values = (self.last, self.digest, *self._behind, rating_version, self._machine, limit)
+        events = [(_APPEND, (self._pool, *map(list, zip(*self._rows, strict=True))))] if self._rows else []
+        others = [*events, *self.changes.statements(self._pool, IF_FIRST)]
+        self._behind, self._rows, self.size = (self.last, self.digest), [], 0
+        return await connection.execute_if((_MOVE, (self._pool, *values)), others)
+
+
+def _in_pieces(events: Sequence[LogEvent]) -> Iterator[tuple[LogEvent, int]]:
+    return ((event, place) for event in events for place in range(len(event.pieces)))
+
+
 class Appending:
     """A pool that is held, in one transaction."""
 
-    def __init__(self, connection: Connection, pool: str, machine: str, state: State) -> None:
+    def __init__(self, connection: Connection, pool: str, machine: str, seconds: float, state: State) -> None:
         self._connection = connection
         self._pool = pool
-        self._machine = machine
-        self.last = state.last
-        self.digest = state.digest
+        self._batch = _Batch(pool, machine, seconds, state.last, state.digest)
         self.agreement = state.agreement
         self.changed = False
+
+    @property
+    def last(self) -> int:
+        """The number of the last event."""
+        return self._batch.last
+
+    @property
+    def digest(self) -> bytes:
+        """That of the last event."""
+        return self._batch.digest
 
     async def read(self, after: int, *, most_bytes: int = PAGE_BYTES) -> Sequence[LogEvent]:
         """Return events behind `after` as `SharedLog.read` does; what is read here stays the end until the commit."""
@@ -602,31 +696,20 @@ class Appending:
 
     async def add(self, events: Sequence[NewEvent]) -> Sequence[LogEvent]:
         """Append events, and return them as they are in the log if the commit succeeds."""
-        numbered, rows, size = list[LogEvent](), list[tuple[object, ...]](), 0
-        changes = Changes()
-        for new in events:
-            self.last += 1
-            self.digest = chained(self.digest, self.last, new, self._machine)
-            head = (new.kind, new.server, new.round, new.at, self._machine, self.digest)
-            numbered.append(LogEvent(self.last, *head, new.pieces))
-            for place, piece in enumerate(new.pieces):
-                changes.add(self.last, piece)
-                body = zlib.compress(piece, 1)
-                rows.append((self.last, place, *(head if place == 0 else (None,) * len(head)), body))
-                if (size := size + len(body)) > PAGE_BYTES:
-                    await self._write(rows, changes)
-                    rows, size = [], 0
-        update = "UPDATE equipoise.pools SET last = $2, digest = $3 WHERE pool = $1"
-        await self._write(rows, changes, (update, (self._pool, self.last, self.digest)))
+        numbered = self._batch.numbered(events)
+        for event, place in _in_pieces(numbered):
+            self._batch.add(event, place)
+            if self._batch.size > PAGE_BYTES:
+                await self._write()
+        await self._write()
         self.changed = True
         return numbered
 
-    async def _write(self, rows: Sequence[tuple[object, ...]], changes: Changes, *further: Statement) -> None:
-        for statement in changes.clearing(self._pool):
+    async def _write(self) -> None:
+        for statement in self._batch.changes.clearing(self._pool):
             await self._connection.execute_together([statement])
-        if rows:
-            further = ((_APPEND, (self._pool, *map(list, zip(*rows, strict=True)))), *further)
-        await self._connection.execute_together([*changes.statements(self._pool), *further])
+        if not await self._batch.write(self._connection, self.agreement.rating_version):
+            raise LogConflict(f"pool {self._pool} was changed while it was held")
 
     async def agree(self, agreement: Agreement) -> None:
         """Change what all daemons of the pool agree on, with the commit."""

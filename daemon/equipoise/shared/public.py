@@ -139,12 +139,17 @@ class Changes:
                         values[place] = number if values[place] == OWN else values[place]
                     rows[tuple(values[: table.keys])] = tuple(values)
 
+    @property
+    def anew(self) -> bool:
+        """Whether all rows of the pool go before these (`clearing`)."""
+        return self._anew
+
     def clearing(self, pool: str) -> list[Statement]:
         """Return what runs before `statements`: all rows of a pool go when it is written anew."""
         anew, self._anew = self._anew, False
         return [(f"DELETE FROM equipoise.{name} WHERE pool = $1", (pool,)) for name in KEPT] if anew else []
 
-    def statements(self, pool: str) -> Iterator[Statement]:
+    def statements(self, pool: str, condition: str = "") -> Iterator[Statement]:
         """Yield what writes them, each other rows, and forget them."""
         for name, rows in self._rows.items():
             table, kinds = KEPT[name], list(KEPT[name].columns.values())
@@ -152,14 +157,14 @@ class Changes:
             if gone := [key for key, row in rows.items() if row is None]:
                 yield (
                     f"DELETE FROM equipoise.{name} WHERE pool = $1 AND ({', '.join(keys)}) IN "
-                    f"(SELECT * FROM unnest({_arrays(kinds[: table.keys])}))",
+                    f"(SELECT * FROM unnest({_arrays(kinds[: table.keys])}) {condition})",
                     (pool, *_by_column(gone)),
                 )
             if new := [row for row in rows.values() if row is not None]:
                 sets = ", ".join(f"{column} = excluded.{column}" for column in table.columns if column not in keys)
                 yield (
                     f"INSERT INTO equipoise.{name} (pool, {', '.join(table.columns)}) "
-                    f"SELECT $1, * FROM unnest({_arrays(kinds)}) ON CONFLICT (pool, {', '.join(keys)}) DO "
+                    f"SELECT $1, * FROM unnest({_arrays(kinds)}) {condition} ON CONFLICT (pool, {', '.join(keys)}) DO "
                     + (f"UPDATE SET {sets}" if sets else "NOTHING"),
                     (pool, *_by_column(new)),
                 )

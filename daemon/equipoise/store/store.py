@@ -20,6 +20,7 @@ from contextlib import (
     AbstractContextManager,
     asynccontextmanager,
     contextmanager,
+    nullcontext,
     suppress,
 )
 from functools import partial
@@ -65,6 +66,7 @@ from equipoise.store.connection import (
     store_errors,
     touch,
     transaction,
+    unsynced,
 )
 from equipoise.store.earlier import Earlier, Rule
 from equipoise.store.listings import Company, EditOf, MapResult, Played, StoredMatch
@@ -796,16 +798,22 @@ class Store:
             del self._caught[pool]
 
     async def take_in(
-        self, pool: str, events: Sequence[tuple[Position, Sequence[bytes]]], renamed: RenamedSnapshot
+        self,
+        pool: str,
+        events: Sequence[tuple[Position, Sequence[bytes]]],
+        renamed: RenamedSnapshot,
+        *,
+        synced: bool = True,
     ) -> Sequence[Taken]:
         """Write what events of the log have changed, in order: the position and pieces of each.
 
-        Those before one that is damaged are kept; DamagedEvent: it is the first.
+        Those before one that is damaged are kept; DamagedEvent: it is the first. Unless `synced` this does not wait for
+        the disk: after a power loss the store may be as it was before.
         """
 
         def write(db: Connection) -> list[Taken]:
             taken: list[Taken] = []
-            with self._transaction(db):
+            with nullcontext() if synced else unsynced(db), self._transaction(db):
                 for position, pieces in events:
                     try:
                         with store_errors(), savepoint(db):
