@@ -1,8 +1,9 @@
 """A pool that daemons on several machines rate together: what changes it goes into a log, and comes back from it.
 
 A round waits in the ring first, which keeps it whatever happens to the network; a task appends what waits there. To
-append is to hold the log, to take in what others appended before, to try the rounds on top of that, and to add what
-they changed (`store.changes`). What is in the log is then written into the store, by everybody in the same way.
+append is to try the rounds on top of what is here, and to add what they changed (`store.changes`) behind the log's last
+event. Where that is another one by now, the log is held: what others appended is taken in, and the rounds are tried
+again. What is in the log is then written into the store, by everybody in the same way.
 
 Questions of game servers are answered from memory and the store as ever: no answer waits for the network, but the one
 about a round, for less than a second. Edits hold the log for as long as they take, and rounds wait in the rings of all.

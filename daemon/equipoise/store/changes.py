@@ -28,6 +28,7 @@ from equipoise.store import people, snapshots
 from equipoise.store.connection import reading, store_errors
 from equipoise.store.notes import Audit
 from equipoise.store.people import InForgetting, RenamedSnapshot
+from equipoise.store.players import encoded
 from equipoise.store.rounds import next_number
 from equipoise.store.transfer import AUDIT_OF_POOL
 
@@ -191,13 +192,12 @@ def caught(db: sqlite3.Connection, pool: str, changes: list[Change]) -> Iterator
 
 
 def _collected(db: sqlite3.Connection, pool: str) -> Change | None:
-    keys = db.execute("SELECT DISTINCT name, a, b FROM changed").fetchall()
-    if not keys:
+    names = {name for (name,) in db.execute("SELECT DISTINCT name FROM changed")}
+    if not names:
         return None
-    db.execute("DELETE FROM changed")
-    sequenced = [a for name, a, _ in keys if name in ("rounds", "edits")]
+    sequenced = db.execute("SELECT DISTINCT a FROM changed WHERE name IN ('rounds', 'edits')").fetchall()
     known = _log_numbers(db, pool)
-    own = [number for number in sequenced if not known(number)]
+    own = [number for (number,) in sequenced if not known(number)]
     assert len(own) <= 1, "one event has one place in the sequence"
 
     def number(local: int) -> int:
@@ -208,11 +208,11 @@ def _collected(db: sqlite3.Connection, pool: str) -> Change | None:
         return of_log or 0
 
     writer = _Pieces()
-    for name, table in TABLES.items():
-        of_table = [key[1 : 1 + len(table.key)] for key in keys if key[0] == name]
-        if of_table:
-            _collect(db, pool, name, of_table, number, writer)
-    others = sorted({name for name, *_ in keys} - {"audit", "pools"})
+    for name in TABLES:
+        if name in names:
+            _collect(db, pool, name, number, writer)
+    db.execute("DELETE FROM changed")
+    others = sorted(names - {"audit", "pools"})
     kind, key = _kind(db, own[0]) if own else (others[0] if others else "audit", None)
     return Change(kind, key, writer.end())
 
@@ -228,36 +228,48 @@ def _collect(
     db: sqlite3.Connection,
     pool: str,
     name: str,
-    keys: Sequence[tuple[Value, ...]],
     number: Callable[[int], int],
     writer: _Pieces,
 ) -> None:
     table, columns = TABLES[name], _columns(db, name)
-    gone = []
-    query = f"SELECT {', '.join(columns)} FROM {name} WHERE {table.where}"
-    outward = _outward(columns, table, number)
-    outward_key = _outward(table.key, table, number)
-    for key in keys:
-        row = db.execute(query, ((pool, *key) if table.of_pool else key)).fetchone()
-        if row is None:
-            gone.append(outward_key(key))
+    keys = dict(zip(table.key, ("a", "b"), strict=False))
+    same = [f"now.{column} = was.{key}" for column, key in keys.items()] + ["now.pool = :pool"] * table.of_pool
+    query = (
+        f"SELECT now.{table.key[0] if keys else 'pool'} IS NULL, was.a, was.b, "
+        f"{', '.join(f'now.{column}' for column in columns)} "
+        f"FROM (SELECT DISTINCT a, b FROM changed WHERE name = :name) AS was "
+        f"LEFT JOIN {name} AS now ON {' AND '.join(same)}"
+    )
+    outward, outward_key = _outward(columns, table, number), _outward(table.key, table, number)
+    gone, players = [], set()
+    for is_gone, a, b, *row in db.execute(query, {"name": name, "pool": pool}):
+        if is_gone:
+            gone.append(outward_key((a, b)[: len(keys)]))
         else:
             writer.add(name, columns, outward(row))
-            if name == "participants":
-                _add_name(db, pool, str(key[0]), writer)
+            players.add(a)
     writer.delete(name, gone)
+    if name == "participants":
+        # Names are written behind rounds, apart from them: each goes along with the next round.
+        query = "SELECT player, name FROM names WHERE pool = ? AND player IN (SELECT value FROM json_each(?))"
+        for row in db.execute(query, (pool, encoded(sorted(players)))):
+            writer.add("names", ("player", "name"), row)
 
 
-def _add_name(db: sqlite3.Connection, pool: str, player: str, writer: _Pieces) -> None:
-    # Names are written behind rounds, apart from them: each goes along with the next round.
-    if row := db.execute("SELECT player, name FROM names WHERE pool = ? AND player = ?", (pool, player)).fetchone():
-        writer.add("names", ("player", "name"), row)
+_KINDS: dict[str, Mapping[str, tuple[type, ...]]] = {}
+"""Of tables that were asked for: every store that is open has the same ones."""
+
+
+def _kinds(db: sqlite3.Connection, name: str) -> Mapping[str, tuple[type, ...]]:
+    """Return the columns of a table, and the types that an event has their values in."""
+    if name not in _KINDS:
+        _KINDS[name] = {row[1]: _AFFINITY[row[2]] for row in db.execute(f"PRAGMA table_info({name})")}
+    return _KINDS[name]
 
 
 def _columns(db: sqlite3.Connection, name: str, *, all_of_them: bool = False) -> tuple[str, ...]:
     left_out = {"pool", *([] if all_of_them else TABLES[name].local)}
-    names = (row[1] for row in db.execute(f"PRAGMA table_info({name})"))
-    return tuple(column for column in names if column not in left_out)
+    return tuple(column for column in _kinds(db, name) if column not in left_out)
 
 
 def _outward(
@@ -474,7 +486,7 @@ def _inward(
     db: sqlite3.Connection, name: str, columns: Sequence[str], numbers: _Numbers
 ) -> Callable[[Sequence[Value]], tuple[Value | bytes, ...] | None]:
     """Return what makes a row of an event one of the store; None: it is about a round that was pruned here."""
-    kinds = {row[1]: _AFFINITY[row[2]] for row in db.execute(f"PRAGMA table_info({name})")}
+    kinds = _kinds(db, name)
     types = [kinds[column] for column in columns]
     places = [place for place, column in enumerate(columns) if column in TABLES[name].numbers]
     blobs = [place for place, column in enumerate(columns) if column in BYTES]
