@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.service.people import renamed
-from equipoise.store.changes import FORMAT, TABLES, DamagedEvent, Position
+from equipoise.shared.bodies import FORMAT
+from equipoise.store.changes import TABLES, DamagedEvent, Position
 from equipoise.store.store import Store
 from tests.store.samples import POOL, a_round, opened, player, record
 

@@ -39,9 +39,10 @@ from equipoise.service.held import Before, RatingAttempt
 from equipoise.service.place import NewRound, begun
 from equipoise.service.pool import Group, Pool, Recorded, Sharing, new_rounds, stored_now
 from equipoise.service.ring import Key, Ring, UnstoredRound
+from equipoise.shared.bodies import FORMAT
 from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State, held_by
 from equipoise.store import changes
-from equipoise.store.changes import FORMAT, READING, Change, Position, Taken
+from equipoise.store.changes import READING, Change, Position, Taken
 from equipoise.store.notes import Audit
 from equipoise.store.people import InForgetting
 from equipoise.store.players import Fingerprint

@@ -24,9 +24,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import LogConflict, LogDamaged, LogError, LogHeld, LogMissing, LogRefused
+from equipoise.shared.bodies import FORMAT
 from equipoise.shared.connections import IF_FIRST, Connection, Link, is_direct, tried
 from equipoise.shared.public import KEPT, Changes
-from equipoise.shared.schema import BODIES, prepare
+from equipoise.shared.schema import prepare
 
 if TYPE_CHECKING:
     import asyncpg
@@ -54,7 +55,7 @@ class Agreement:
     system: str
     params: Mapping[str, object]
     rating_version: int
-    format: int = BODIES
+    format: int = FORMAT
     """Of bodies."""
 
 

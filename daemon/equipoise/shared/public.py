@@ -9,12 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
-
+from equipoise.shared.bodies import OWN, Value, piece_decoder
 from equipoise.shared.connections import Statement
-
-OWN = -1
-"""In the place of a number in an event: that of the event."""
 
 
 class Kept(NamedTuple):
@@ -97,22 +93,6 @@ PUBLIC = (
 )
 """The tables and views, made together with those of the log."""
 
-Value = str | int | float | None
-
-
-class _Rows(msgspec.Struct):
-    columns: tuple[str, ...]
-    rows: list[tuple[Value, ...]]
-
-
-class _Piece(msgspec.Struct):
-    rows: dict[str, _Rows] = {}
-    deleted: dict[str, list[tuple[Value, ...]]] = {}
-    anew: bool = False
-
-
-_piece = msgspec.json.Decoder(_Piece)
-
 
 class Changes:
     """What events change in the tables above, row by row: what came last counts."""
@@ -123,7 +103,7 @@ class Changes:
 
     def add(self, number: int, body: bytes) -> None:
         """Take in a piece of the body of event `number`."""
-        piece = _piece.decode(body)
+        piece = piece_decoder.decode(body)
         if piece.anew:
             self._anew, self._rows = True, {}
         for name, table in KEPT.items():

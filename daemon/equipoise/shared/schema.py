@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Of the tables."""
-BODIES = 1
-"""Of the bodies of events and bases."""
 
 SCHEMAS = ("equipoise", "equipoise_public")
 SCHEMA = (

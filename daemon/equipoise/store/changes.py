@@ -24,6 +24,7 @@ import msgspec
 
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
+from equipoise.shared.bodies import OWN, Piece, Rows, Value, piece_decoder
 from equipoise.store import people, snapshots
 from equipoise.store.connection import reading, store_errors
 from equipoise.store.notes import Audit
@@ -32,10 +33,6 @@ from equipoise.store.players import encoded
 from equipoise.store.rounds import next_number
 from equipoise.store.transfer import AUDIT_OF_POOL
 
-FORMAT = 1
-"""Of events: daemons that write another one cannot share a pool."""
-OWN = -1
-"""In place of a number: that of the event itself."""
 PIECE = 1_000_000
 """Bytes after which another piece begins."""
 
@@ -81,26 +78,6 @@ BYTES = ("memory", "data")
 """Columns of bytes, which JSON has as base64."""
 OF_ROUNDS = ("rounds", "participants", "voids")
 """Tables whose rows go when their round is pruned."""
-
-Value = str | int | float | None
-
-
-class Rows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Rows of one table."""
-
-    columns: tuple[str, ...]
-    rows: list[tuple[Value, ...]]
-
-
-class Piece(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A part of an event: rows as they are now, and keys of those that are gone, by table."""
-
-    rows: dict[str, Rows] = {}
-    deleted: dict[str, list[tuple[Value, ...]]] = {}
-    anew: bool = False
-    """All rows of the pool go before these."""
-    forgotten: tuple[tuple[str, PlayerId], ...] = ()
-    """A mark of an id (`mark_of`), and the stand-in that takes the place of who has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +330,6 @@ class _Pieces:
 
 # Events that come from the log.
 
-_piece = msgspec.json.Decoder(Piece)
 _AFFINITY: Mapping[str, tuple[type, ...]] = {
     "TEXT": (str, type(None)),
     "REAL": (float, int, type(None)),
@@ -415,10 +391,10 @@ def take_in(
     db.execute("PRAGMA defer_foreign_keys = ON")
     try:
         for piece in pieces:
-            decoded = _piece.decode(piece)
+            decoded = piece_decoder.decode(piece)
             _take_piece(db, pool, decoded, numbers, taken)
             for mark, stand_in in decoded.forgotten:
-                taken.forgotten += _forget(db, mark, stand_in, renamed)
+                taken.forgotten += _forget(db, mark, PlayerId(stand_in), renamed)
     except (msgspec.DecodeError, sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError) as error:
         raise DamagedEvent(f"event {position.number} of pool {pool} in the log is damaged: {error}") from error
     if numbers.oldest is not None:
@@ -559,7 +535,7 @@ def _forget(db: sqlite3.Connection, mark: str, stand_in: PlayerId, renamed: Rena
 
 def without(piece: bytes, player: PlayerId, stand_in: PlayerId, renamed: RenamedSnapshot) -> bytes | None:
     """Return a piece with a stand-in in a player's place, and without their name; None: it does not name them."""
-    decoded, old, new = _piece.decode(piece), player.encode(), stand_in.encode()
+    decoded, old, new = piece_decoder.decode(piece), player.encode(), stand_in.encode()
     for rows in decoded.rows.values():
         blobs = [place for place, column in enumerate(rows.columns) if column in BYTES]
         name = rows.columns.index("name") if "name" in rows.columns else None
@@ -661,7 +637,7 @@ class _NumbersOfAll(_Numbers):
 def begin(db: sqlite3.Connection, pool: str, piece: bytes) -> None:
     """Write the next piece of a whole pool, into a store that follows its log from there on."""
     try:
-        decoded = _piece.decode(piece)
+        decoded = piece_decoder.decode(piece)
         if decoded.anew:
             db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
             move(db, pool, READING)
