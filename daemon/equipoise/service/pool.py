@@ -322,8 +322,8 @@ class Pool:
                     elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
                         log.error("pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome)
                         return
-                    await asyncio.to_thread(self.ring.pop)  # after a crash before this, the store knows it by its id
                     self._concluded(entry, outcome)
+                    await asyncio.to_thread(self.ring.pop)  # after a crash before this, the store knows it by its id
                 entries = entries[len(outcomes) :]
         except StoreError:  # it says why itself; they are tried again with the next round, or by the job
             return
