@@ -50,7 +50,11 @@ class Followed(SharedPool):
     answer_seconds = 20.0
 
     async def open(self) -> None:
-        await super().open()
+        try:
+            await super().open()
+        except BaseException:
+            await self._log.close()
+            raise
         await until(lambda: self.name in self.store.followed or not self._connected)
 
     async def close(self) -> None:

@@ -29,6 +29,8 @@ from tests.hosts import GivenClock
 from tests.opened_pool import opened
 from tests.store.samples import SERVER, a_round, player
 
+pytestmark = pytest.mark.also_shared
+
 HERE = Context(Mode.ARENA, "arena_well")
 FOUND = CalibrationFound(400, 1.5, {"blu": -0.25, "red": 0.25}, {"arena_well": -0.125}, 0.02, 0.004, 0.02, 0.004, True)
 """By a fit that this file makes up."""
@@ -73,6 +75,7 @@ def said_of(calibration: Calibration, predicted: Sequence[float]) -> list[float]
     return [1 / (1 + math.exp(-each)) for each in odds]
 
 
+@pytest.mark.also_shared(False)  # it has hundreds of rounds
 @pytest.mark.slow
 async def test_a_pool_whose_favourites_win_more_often_than_predicted_says_so_from_then_on(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:

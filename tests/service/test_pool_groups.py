@@ -106,6 +106,7 @@ async def test_one_bad_round_among_good_ones_is_refused_alone_and_leaves_no_trac
     assert stored_rounds(tmp_path) == ids(good)
 
 
+@pytest.mark.also_shared
 async def test_a_fault_in_rating_one_round_costs_the_others_nothing(tmp_path: Path) -> None:
     good = of_servers(5)
     faulty = a_round(77, a=[1, 66], b=[100, 200])

@@ -17,6 +17,8 @@ from tests.ratings.samples import whole_parameters
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, player
 
+pytestmark = pytest.mark.also_shared
+
 
 async def test_shared_state_of_a_system_is_there_after_a_restart(tmp_path: Path) -> None:
     records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
@@ -42,6 +44,7 @@ async def test_parameters_that_are_written_as_whole_numbers_survive_a_restart(tm
     }
 
 
+@pytest.mark.also_shared(False)  # the round is stored at the second attempt
 async def test_after_a_failed_commit_shared_state_is_put_back_and_then_learned_once(tmp_path: Path) -> None:
     store = Failing(tmp_path / "s.db")
     await store.open()
@@ -135,6 +138,7 @@ async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_p
             pass
 
 
+@pytest.mark.also_shared(False)  # a log has always said it
 @pytest.mark.parametrize("bots", [True, False])
 async def test_a_pool_from_before_there_was_time_of_bots_opens_whether_it_is_counted_or_not(
     tmp_path: Path, bots: bool

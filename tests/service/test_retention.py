@@ -20,6 +20,8 @@ from tests.opened_pool import NOW, Stopped, opened
 from tests.store.samples import SERVER, a_round, until
 from tests.store.traced import Traced
 
+pytestmark = pytest.mark.also_shared
+
 
 def retention(pool: Pool, **days: float) -> Retention:
     """The job with the pool's own clock."""
@@ -63,6 +65,7 @@ async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(
     ]
 
 
+@pytest.mark.also_shared(False)  # its rounds wait for the log
 async def test_a_round_waits_for_one_piece_at_most(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced) as pool:
         await decide(pool, *[100.0] * (3 * LINES))

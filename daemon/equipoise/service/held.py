@@ -190,7 +190,7 @@ class Held:
             self._absent.discard(player)
         if parts:
             self._shared = 0
-        self.version += 1
+        self.version += bool(players or parts)
         return sorted(player for player in players if player in self._used)
 
     def stored(self, rated: Sequence[RatedRound]) -> None:

@@ -321,7 +321,8 @@ class Pool:
                         log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(entry.key), outcome)
                     elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
                         log.error("pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome)
-                        return
+                        if not self._told_of_fault(entry, outcome):
+                            return
                     self._concluded(entry, outcome)
                     await asyncio.to_thread(self.ring.pop)  # after a crash before this, the store knows it by its id
                 entries = entries[len(outcomes) :]
@@ -330,8 +331,12 @@ class Pool:
         except SpillError as error:
             log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)
 
-    def _concluded(self, entry: UnstoredRound, outcome: RatedRound | ScriptError) -> None:
-        """A round that waited is stored, or can never be."""
+    def _concluded(self, entry: UnstoredRound, outcome: RatedRound | Exception) -> None:
+        """A round waits no longer: it is stored, or can never be, or its script keeps it."""
+
+    def _told_of_fault(self, entry: UnstoredRound, fault: Exception) -> bool:
+        """Return whether the script of a round that we fail to rate is told, and sends it again."""
+        return False
 
     async def keep_base(self, before: float) -> None:
         """Prepare for the deletion of rounds that were stored before a time."""

@@ -27,7 +27,6 @@ from equipoise.errors import (
     LogHeld,
     LogMissing,
     LogRefused,
-    ScriptError,
     SpillError,
     StoreError,
 )
@@ -468,10 +467,17 @@ class SharedPool(Pool):
     async def _drain(self) -> None:
         self._due.set()
 
-    def _concluded(self, entry: UnstoredRound, outcome: RatedRound | ScriptError) -> None:
+    def _concluded(self, entry: UnstoredRound, outcome: RatedRound | Exception) -> None:
         future = self._answers.get(entry.key)
         if future is not None and not future.done():
             future.set_result(outcome)
+
+    def _told_of_fault(self, entry: UnstoredRound, fault: Exception) -> bool:
+        # In the ring it would stop those behind it, of all servers, and its script still waits for an answer.
+        told = entry.key in self._answers
+        if told:
+            self._concluded(entry, fault)
+        return told
 
     async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Append rounds, up to the first that fails; memory knows them when they come back from the log."""
