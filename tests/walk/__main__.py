@@ -18,6 +18,9 @@ from tests.walk.transcript import Transcript
 FIRST = ("install", "init", "load")
 FURTHER = ("further",)
 UPGRADE = ("upgrade",)
+DATABASE = ("database", "reached")
+SHARE = ("share",)
+MACHINE = ("further-install", "further-init", "further-join")
 CACHE = ROOT / ".walk"
 
 
@@ -53,6 +56,9 @@ def main() -> int:
             ("first server", FIRST),
             ("each further server", FURTHER),
             ("an upgrade", UPGRADE),
+            ("the database of a shared pool", DATABASE),
+            ("its first machine, beside its own installation", SHARE),
+            ("each further machine of it, from nothing", MACHINE),
         ):
             walk.figure(f"commands typed, {name}", sum(transcript.typed.get(step, 0) for step in named))
         transcript.table(walk.figures)

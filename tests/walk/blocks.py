@@ -3,7 +3,7 @@
 The line before a fenced `sh` block is a comment that GitHub does not show:
 
 - `<!-- walk: NAME -->`: the walk runs it in its step NAME. Then may follow, in this order: `, exit 2` where the outcome
-  is not 0; `, FILE is "~/x.db"` for a word that the reader replaces; `, answer "y"` to what it asks; `, says "x"`
+  is not 0; `, FILE is "~/x.db"` for a word that the reader replaces; `, answer "y"` to whatever it asks; `, says "x"`
   where the output matters.
 - `<!-- typed elsewhere: NAME, REASON -->`: it belongs to step NAME and is counted, but nothing here can run it.
 - `<!-- not walked: REASON -->`: no step of the walk.
@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/operations.md", "docs/commands.md", "docs/corrections.md", "systemd/README.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/operations.md",
+    "docs/commands.md",
+    "docs/corrections.md",
+    "docs/shared.md",
+    "systemd/README.md",
+)
 
 _BLOCK = re.compile(r"^(?P<indent> *)```sh\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r"<!-- (?P<said>[^\n]*?) -->\n *\Z")

@@ -1,16 +1,20 @@
 """A machine to walk on: a folder with a Debian, entered before it is booted, then booted by systemd-nspawn.
 
 Before: with this machine's network, so that packages can be installed. Booted: with a loopback of its own, so that no
-port of this machine is in the way, and without any other network.
+port of this machine is in the way, and without any other network, unless `connected` joins two by a line.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import re
 import shutil
 import subprocess
+import termios
 import time
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
 
@@ -44,30 +48,35 @@ class Machine:
         self._transcript = transcript
         self.wheels.mkdir(parents=True, exist_ok=True)
         self._process: subprocess.Popen[bytes] | None = None
-        self._leader = 0
+        self.leader = 0
+        """The process that is the first of the booted machine."""
         shared = {path: path for path in host.folders()} | {self.wheels: Path("/srv/wheels"), HERE: Path("/srv/walk")}
         self._nspawn = ["systemd-nspawn", "-q", "-D", str(self.root), "--chdir=/root", "--register=no", "--keep-unit"]
         self._nspawn += [f"--bind-ro={path}:{place}" for path, place in shared.items()]
 
     def run(self, text: str, *, code: int | None = 0, answer: str = "", seconds: float = RUN_SECONDS) -> str:
-        """Run lines in one shell, as root, until the first that fails; what they say. `answer` is their input.
+        """Run lines in one shell, as root, until the first that fails; what they say.
 
-        WalkError where they end with another code (None: any), or not in time.
+        With an `answer` they run on a terminal, where it is typed at each question. WalkError where they end with
+        another code (None: any), or not in time.
         """
         block = self.root / "var/tmp/block"
         block.write_text(f"{text}\n")
         command = [*self._shell(), "bash", "-e", "-o", "pipefail", "/var/tmp/block"]
+        ours, theirs = pty.openpty() if answer else os.pipe()
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace"
+            command,
+            stdin=theirs if answer else subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=_take_terminal if answer else None,
         )
+        os.close(theirs)
         timer = Timer(seconds, process.kill)
         timer.start()
         said = []
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with suppress(BrokenPipeError), process.stdin as asked:
-            asked.write(f"{answer}\n" if answer else "")
-        for line in process.stdout:
+        for line in _lines(ours, answer):
             if _NOISE not in line:
                 said.append(line)
                 self._transcript.line(f"    {line.rstrip()}")
@@ -78,8 +87,8 @@ class Machine:
         return "".join(said)
 
     def _shell(self) -> list[str]:
-        if self._leader:
-            enter = ["nsenter", "-t", str(self._leader), "-m", "-u", "-i", "-n", "-p"]
+        if self.leader:
+            enter = ["nsenter", "-t", str(self.leader), "-m", "-u", "-i", "-n", "-p"]
             given = BASE | {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/srv/wheels"}
             return [*enter, "env", "-i", "-C", "/root", *(f"{name}={value}" for name, value in given.items())]
         passed = host.environment()
@@ -94,7 +103,7 @@ class Machine:
 
     def copy(self, folder: Path) -> Machine:
         """Another machine that is as this one is now; this one is not booted."""
-        assert not self._leader
+        assert not self.leader
         shutil.rmtree(folder, ignore_errors=True)
         made = Machine(folder, self._transcript)
         made.root.mkdir()
@@ -107,6 +116,7 @@ class Machine:
 
     def boot(self) -> None:
         """Start its systemd, and wait until it has started everything."""
+        (self.root / "etc/hostname").write_text(f"{self.folder.name}\n")
         console = self.folder / "console"
         with console.open("wb") as file:
             command = [*self._nspawn, "--boot", "--private-network", "--console=pipe"]
@@ -119,7 +129,7 @@ class Machine:
                 enter = ["nsenter", "-t", children[0], "-m", "-p", "systemctl", "is-system-running"]
                 said = subprocess.run(enter, capture_output=True, text=True, check=False).stdout.strip()
                 if said in ("running", "degraded"):
-                    self._leader = int(children[0])
+                    self.leader = int(children[0])
                     return
         self.stop()
         raise WalkError(f"the machine did not boot:\n{console.read_text(errors='replace')[-3000:]}")
@@ -128,15 +138,52 @@ class Machine:
         """Power it off, if it is on."""
         if self._process is None:
             return
-        if self._leader:
+        if self.leader:
             subprocess.run([*self._shell(), "systemctl", "poweroff"], capture_output=True, check=False)
-        self._leader = 0
+        self.leader = 0
         try:
             self._process.wait(30)
         except subprocess.TimeoutExpired:
             self._process.terminate()
             self._process.wait(30)
         self._process = None
+
+
+def _take_terminal() -> None:
+    """Make standard input the terminal from which passwords are read."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _lines(end: int, answer: str) -> Iterator[str]:
+    """Yield what is said, line by line, and answer questions, which have no end of a line."""
+    text = ""
+    with open(end, "r+b" if answer else "rb", buffering=0) as file:
+        while chunk := _chunk(file.fileno()):
+            *lines, text = (text + chunk.decode(errors="replace").replace("\r", "")).split("\n")
+            yield from (f"{line}\n" for line in lines)
+            if answer and re.search(r"[:?] $", text):
+                file.write(f"{answer}\n".encode())
+                yield f"{text}\n"
+                text = ""
+        if text:
+            yield text
+
+
+def _chunk(file: int) -> bytes:
+    try:
+        return os.read(file, 4096)
+    except OSError:  # of a terminal that nobody has open any more
+        return b""
+
+
+def connected(*machines: Machine) -> None:
+    """Join two booted machines by a line: 10.7.0.1 and 10.7.0.2."""
+    leaders = [str(machine.leader) for machine in machines]
+    ends = [["eth0", "netns", leader] for leader in leaders]
+    subprocess.run(["ip", "link", "add", "name", *ends[0], "type", "veth", "peer", "name", *ends[1]], check=True)
+    for number, leader in enumerate(leaders, start=1):
+        for words in (["address", "add", f"10.7.0.{number}/24", "dev", "eth0"], ["link", "set", "eth0", "up"]):
+            subprocess.run(["nsenter", "-t", leader, "-n", "ip", *words], check=True)
 
 
 def cannot() -> str | None:

@@ -100,8 +100,8 @@ class Script:
                 "players": played,
             }
         )
-        if reply["rounds"] != {name: "stored"}:
-            sys.exit(f"the round was not stored: {reply}")
+        if reply["rounds"].get(name) not in ("stored", "kept"):
+            sys.exit(f"the round was not taken: {reply}")
 
     def play(self, rounds: int, seconds: float) -> None:
         """A map of so many rounds."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.walk import game_server, wheels
 from tests.walk.blocks import Block
-from tests.walk.machine import Machine, WalkError
+from tests.walk.machine import Machine, WalkError, connected
 from tests.walk.transcript import Transcript
 
 PLAYERS = ("76561197960287930", "76561197960287935", "76561197960287939")
@@ -107,8 +107,8 @@ def game_servers(machine: Machine, *folders: str) -> None:
     machine.run("useradd --system steam && chown -R steam: " + " ".join(folders))
 
 
-def first_server(walk: Walk) -> tuple[Machine, Machine, Machine]:
-    """From an empty Debian to the first balanced round, and one server more; also two machines with nothing set up."""
+def first_server(walk: Walk) -> tuple[Machine, Machine, Machine, Machine]:
+    """From an empty Debian to the first balanced round, and one server more; also three that have nothing set up."""
     machine = walk.machine("first")
     game_servers(machine, "/srv/arena-1/tf", "/srv/harvest/tf", "/srv/dustbowl/tf")
     for path in walk.release.iterdir():
@@ -117,7 +117,7 @@ def first_server(walk: Walk) -> tuple[Machine, Machine, Machine]:
     walk.type(machine, "install")
     walk.figure("installed, MB", machine.run("du -sm /opt/pipx").split()[0])
     ours = -walk.log.seconds
-    second, third = (walk.machine(name, machine) for name in ("second", "third"))
+    second, third, fourth = (walk.machine(name, machine) for name in ("second", "third", "fourth"))
     machine.boot()
     ours += walk.log.seconds
     walk.type(machine, "init")
@@ -128,7 +128,7 @@ def first_server(walk: Walk) -> tuple[Machine, Machine, Machine]:
     walk.type(machine, "further")
     play(machine, "/srv/harvest/tf", 2)
     walk.type(machine, "look")
-    return machine, second, third
+    return machine, second, third, fourth
 
 
 def every_day(walk: Walk, machine: Machine) -> None:
@@ -308,6 +308,68 @@ def from_earlier(walk: Walk, machine: Machine) -> None:
     machine.stop()
 
 
+def shared(walk: Walk, one: Machine) -> None:
+    """A pool on two machines and one database: shared while its server plays, joined from nothing, left and joined."""
+    two = walk.machine("another")
+    game_servers(two, "/srv/arena-2/tf")
+    # What the booted machines cannot fetch.
+    one.run("apt-get update -q && apt-get install -yqd postgresql")
+    one.run("PIPX_HOME=/opt/pipx pipx runpip equipoise download --quiet --no-deps --dest /srv/asyncpg asyncpg")
+    shutil.copytree(one.root / "srv/asyncpg", one.wheels, dirs_exist_ok=True)
+    for path in walk.release.iterdir():
+        shutil.copy(path, two.root / "root")
+    began = walk.log.seconds
+    walk.type(two, "further-install")
+    installed = walk.log.seconds - began
+    for machine in (one, two):
+        with (machine.root / "etc/hosts").open("a") as hosts:
+            hosts.write("127.0.0.1 localhost\n10.7.0.1 db.example.org\n")
+        machine.boot()
+    connected(one, two)
+    one.run("equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf")
+    play(one, "/srv/arena-1/tf", 2)
+    walk.type(one, "database")
+    walk.type(one, "reached")
+    start_playing(one, 40)
+    walk.type(one, "share")
+    end_playing(one)
+    until_alike(one, one, 42)
+    began = walk.log.seconds
+    walk.type(two, "further-init")
+    walk.type(two, "further-join")
+    walk.figure("minutes to one rating on a further machine", f"{(installed + walk.log.seconds - began) / 60:.1f}")
+    expect((ratings(two), rounds(two)) == (ratings(one), 42), "the machine that joined has not what the other has")
+    before = ratings(one)
+    play(two, "/srv/arena-2/tf", 3)
+    until_alike(one, two, 45)
+    expect(ratings(one) != before, "what the other machine played changed nothing here")
+    expect("another" in one.run("equipoise doctor"), "the other machine is not heard")
+
+    replace_wheel(walk.following, two)
+    two.run("equipoise upgrade")
+    ready(two)
+    play(one, "/srv/arena-1/tf", 2)
+    until_alike(one, two, 47)
+    walk.type(two, "leave")
+    play(two, "/srv/arena-2/tf", 2)
+    expect((rounds(one), rounds(two)) == (47, 49), "a machine that left does not go on alone with what it had")
+    walk.type(two, "rejoin")
+    until_alike(one, two, 47)
+    play(two, "/srv/arena-2/tf", 2)
+    until_alike(one, two, 49)
+    one.stop()
+    two.stop()
+
+
+def until_alike(one: Machine, two: Machine, count: int) -> None:
+    """Wait until both machines have so many rounds, and compare ratings."""
+    end = time.monotonic() + FOUND_SECONDS
+    while (rounds(one), rounds(two)) != (count, count):
+        expect(time.monotonic() < end, f"{rounds(one)} and {rounds(two)} rounds are stored, and not {count}")
+        time.sleep(0.5)
+    expect(ratings(one) == ratings(two), "two machines of a pool show other ratings")
+
+
 def uninstalled(walk: Walk, machine: Machine) -> None:
     """What was installed is gone; what was played is not."""
     walk.type(machine, "uninstall")
@@ -318,7 +380,7 @@ def uninstalled(walk: Walk, machine: Machine) -> None:
 
 def walk_all(walk: Walk) -> None:
     """Every step; at the end no block may be left."""
-    machine, second, third = first_server(walk)
+    machine, second, third, fourth = first_server(walk)
     walk.figure("resident, MB, after rounds of two servers", resident(machine))
     every_day(walk, machine)
     trouble(walk, machine)
@@ -327,4 +389,5 @@ def walk_all(walk: Walk) -> None:
     moved(walk, machine, second)
     uninstalled(walk, machine)
     from_earlier(walk, third)
+    shared(walk, fourth)
     expect(not walk.steps, f"no step of the walk runs {', '.join(walk.steps)}")
