@@ -321,7 +321,7 @@ class Pool:
                         log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(entry.key), outcome)
                     elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
                         log.error("pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome)
-                        if not self._told_of_fault(entry, outcome):
+                        if not self._told_of_fault(entry):
                             return
                     self._concluded(entry, outcome)
                     await asyncio.to_thread(self.ring.pop)  # after a crash before this, the store knows it by its id
@@ -334,7 +334,7 @@ class Pool:
     def _concluded(self, entry: UnstoredRound, outcome: RatedRound | Exception) -> None:
         """A round waits no longer: it is stored, or can never be, or its script keeps it."""
 
-    def _told_of_fault(self, entry: UnstoredRound, fault: Exception) -> bool:
+    def _told_of_fault(self, entry: UnstoredRound) -> bool:
         """Return whether the script of a round that we fail to rate is told, and sends it again."""
         return False
 

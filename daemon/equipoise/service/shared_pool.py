@@ -472,12 +472,9 @@ class SharedPool(Pool):
         if future is not None and not future.done():
             future.set_result(outcome)
 
-    def _told_of_fault(self, entry: UnstoredRound, fault: Exception) -> bool:
+    def _told_of_fault(self, entry: UnstoredRound) -> bool:
         # In the ring it would stop those behind it, of all servers, and its script still waits for an answer.
-        told = entry.key in self._answers
-        if told:
-            self._concluded(entry, fault)
-        return told
+        return entry.key in self._answers
 
     async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Append rounds, up to the first that fails; memory knows them when they come back from the log."""
