@@ -61,7 +61,7 @@ async def _noted(house: House, *notes: Note) -> None:
 
 def records(house: House) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(house.state / "equipoise.db")) as database:
-        return database.execute("SELECT * FROM records ORDER BY player").fetchall()
+        return database.execute("SELECT id, wins, draws, losses, leaves FROM players ORDER BY id").fetchall()
 
 
 async def _pruned(house: House) -> None:

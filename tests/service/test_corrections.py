@@ -57,7 +57,7 @@ TABLES = (
     "SELECT * FROM participants ORDER BY round, place",
     "SELECT number, id, prediction, voided, skill_at_start FROM rounds ORDER BY number",
     "SELECT key, part FROM shared ORDER BY key",
-    "SELECT player, wins, draws, losses, leaves FROM records WHERE wins + draws + losses ORDER BY player",
+    "SELECT id, wins, draws, losses, leaves FROM players WHERE wins + draws + losses ORDER BY id",
     "SELECT edited.* FROM edited JOIN edits ON number = edit "
     "WHERE action IN ('set', 'reset', 'import') AND NOT struck ORDER BY edit",
 )

@@ -125,7 +125,7 @@ def test_a_database_of_another_program_format_or_encoding_is_refused_and_stays_a
         fresh("CREATE SCHEMA equipoise; CREATE TABLE equipoise.horses (name text)")
     )
     newer = fresh("CREATE SCHEMA equipoise; CREATE TABLE equipoise.format AS SELECT 99 AS format")
-    assert "format 99, this Equipoise knows 1: upgrade Equipoise on this machine" in refused(newer)
+    assert "format 99, this Equipoise knows 2: upgrade Equipoise on this machine" in refused(newer)
     assert "not in UTF-8" in refused(fresh(options="ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"))
     lacking = fresh()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -15,13 +17,47 @@ from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
 from equipoise.store.connection import APPLICATION_ID, migrate, open_database
-from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RATED, ROUNDS_RATED_AGAIN, Migration
+from equipoise.store.migrations import (
+    MIGRATIONS,
+    PARTICIPANTS,
+    PARTICIPANTS_BY_ROUND,
+    PLAYERS,
+    PLAYERS_BY_RATING,
+    PLAYERS_BY_TIME,
+    RECORDS,
+    ROUNDS_RATED,
+    ROUNDS_RATED_AGAIN,
+    Migration,
+)
 from equipoise.store.notes import Audit
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import SERVER, opened, player
 
+BY_PLAYER = (
+    "ALTER TABLE participants RENAME TO in_order",
+    "ALTER TABLE players RENAME TO in_one_row",
+    *(f"DROP INDEX {name}" for name in ("participants_by_round", "participants_by_player", "players_by_time")),
+    PLAYERS,
+    PARTICIPANTS,
+    "ALTER TABLE participants ADD COLUMN quit INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE participants ADD COLUMN spans TEXT",
+    "ALTER TABLE participants ADD COLUMN counts TEXT",
+    "INSERT INTO players SELECT pool, id, version, rating, rounds, visible, last_played, state FROM in_one_row",
+    "INSERT INTO participants SELECT * FROM in_order",
+    RECORDS,
+    "INSERT INTO records SELECT pool, id, wins, draws, losses, leaves FROM in_one_row",
+    "DROP TABLE in_order",
+    "DROP TABLE in_one_row",
+    PARTICIPANTS_BY_ROUND,
+    PLAYERS_BY_TIME[1],
+    f"DELETE FROM {Migrations.migrations_table} WHERE name > '0019'",
+    "PRAGMA user_version = 18",
+)
+"""Takes a store back to its eighteenth step."""
+
 WITHOUT_EDITS = (
+    *BY_PLAYER,
     "DROP TABLE records",
     "DROP TABLE snapshots",
     "DROP INDEX rounds_rated",
@@ -272,6 +308,56 @@ async def test_a_store_of_the_fourth_step_gets_the_sums_over_its_players(tmp_pat
     assert [row[1] for row in counted] == [0, 1]
     assert counted == kept
     assert unpruned == (20,)
+
+
+ROUNDS_OF_MANY = 3_000
+EVERYTHING = (
+    "SELECT * FROM participants ORDER BY round, place",
+    "SELECT pool, id, rating, state, wins, draws, losses, leaves FROM players ORDER BY id",
+)
+
+
+async def test_a_store_of_the_eighteenth_step_killed_anywhere_in_its_migration_keeps_every_row(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.store.connection.PROGRESS_SECONDS", 0.0)
+    caplog.set_level(logging.INFO)
+    await fill(tmp_path, list(some_rounds(20)))
+    path = tmp_path / "equipoise.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as older:
+        columns = [row[1] for row in older.execute("PRAGMA table_info(participants)") if row[1] != "round"]
+        everybody = "SELECT min(number) FROM rounds"
+        older.executescript(
+            # Rounds enough for several pieces: copies of one of those that were played.
+            f"CREATE TEMP TABLE many AS WITH RECURSIVE n (n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM n "
+            f"LIMIT {ROUNDS_OF_MANY}) SELECT n FROM n;"
+            "INSERT INTO rounds (number, server, id, pool, session, map, mode, started_at, seconds, captures_a, "
+            "captures_b, partial, waiting, lineup, recorded_at, prediction) SELECT n, server, 'copy ' || n, pool, "
+            "session, map, mode, started_at, seconds, captures_a, captures_b, partial, waiting, lineup, recorded_at, "
+            f"prediction FROM many CROSS JOIN rounds WHERE number = ({everybody});"
+            f"INSERT INTO participants ({', '.join(columns)}, round) SELECT {', '.join(columns)}, n "
+            f"FROM many CROSS JOIN participants WHERE round = ({everybody});"
+        )
+        kept = [older.execute(query).fetchall() for query in EVERYTHING]
+        for statement in BY_PLAYER:
+            older.execute(statement)
+
+    kills, done = 0, False
+    while not done:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA foreign_keys = ON")
+            left = iter(range(40 + 37 * kills))
+            connection.set_progress_handler(lambda left=left: next(left, None) is None, 5_000)
+            with suppress(sqlite3.OperationalError):  # interrupted
+                migrate(Database(connection))
+                done = True
+        kills += not done
+    with closing(open_database(path)) as database:
+        assert [database.execute(query).fetchall() for query in EVERYTHING] == kept
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert kills > 3
+    assert "rows" in caplog.text
 
 
 def test_every_step_has_a_name_of_its_own_in_order() -> None:

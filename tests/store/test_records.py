@@ -82,4 +82,4 @@ def test_a_store_of_the_ninth_step_gets_the_records_of_its_rounds(tmp_path: Path
         )
     older.close()
     with closing(open_database(tmp_path / "s.db")) as database:
-        assert database.execute("SELECT * FROM records").fetchall() == [("main", "p", 2, 1, 1, 1)]
+        assert database.execute("SELECT wins, draws, losses, leaves FROM players").fetchall() == [(2, 1, 1, 1)]

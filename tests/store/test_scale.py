@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 import pytest
@@ -185,3 +186,26 @@ async def plan(store: Traced, statement: str) -> list[str]:
         return []
     rows = await store._read(lambda db: db.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall())
     return [row[3] for row in rows]
+
+
+async def test_a_round_of_24_writes_few_pages_though_its_players_are_strewn_over_a_pool(tmp_path: Path) -> None:
+    path, log = tmp_path / "s.db", tmp_path / "s.db-wal"
+    await fill(path, Past(players=2_000, rounds=1_500, days=30.0, until=UNTIL))
+    strewn = range(7, 2_000, 83)[:24]
+    store = Store(path)
+    await store.open()
+    for number in range(21):
+        if number == 1:  # the first one brings the players' rows together
+            await store._read(lambda db: db.execute("PRAGMA wal_checkpoint(RESTART)").fetchall())
+            before = await store._read(_frames)
+        one = a_round(9_000 + number, a=strewn[:12], b=strewn[12:], started_at=UNTIL + 86400 + 600 * number)
+        await store.record(POOL, [Submitted(one)], 10)
+    written = await store._read(_frames) - before
+    await store.close()
+    assert not log.exists()
+    assert written / 20 <= 55
+
+
+def _frames(db: Connection) -> int:
+    """Pages in the write-ahead log: the middle number of three."""
+    return int(db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1])

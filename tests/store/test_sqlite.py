@@ -148,9 +148,9 @@ def test_a_rosters_last_rounds_are_one_range_of_one_index_for_each_player(tmp_pa
 
     assert [step[-1] for step in plan] == [
         "SCAN wanted VIRTUAL TABLE INDEX 1:",
-        "SEARCH participants USING PRIMARY KEY (pool=? AND player=? AND round>?)",
+        "SEARCH participants USING COVERING INDEX participants_by_player (pool=? AND player=? AND round>?)",
         "CORRELATED SCALAR SUBQUERY 1",
-        "SEARCH participants USING PRIMARY KEY (pool=? AND player=?)",
+        "SEARCH participants USING COVERING INDEX participants_by_player (pool=? AND player=?)",
     ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-FORMAT = 1
+FORMAT = 2
 """Of all this, and of the tables' columns: daemons that write another one cannot share a pool."""
 OWN = -1
 """In place of a number: that of the event itself."""

@@ -21,9 +21,20 @@ class Kept(NamedTuple):
 
 
 KEPT = {
-    "players": Kept({"id": "text", "rating": "float8", "rounds": "int4", "visible": "int4", "last_played": "float8"}),
+    "players": Kept(
+        {
+            "id": "text",
+            "rating": "float8",
+            "rounds": "int4",
+            "visible": "int4",
+            "last_played": "float8",
+            "wins": "int4",
+            "draws": "int4",
+            "losses": "int4",
+            "leaves": "int4",
+        }
+    ),
     "names": Kept({"player": "text", "name": "text"}),
-    "records": Kept({"player": "text", "wins": "int4", "draws": "int4", "losses": "int4", "leaves": "int4"}),
     "hidden": Kept({"player": "text"}),
     "rounds": Kept(
         {
@@ -42,8 +53,9 @@ KEPT = {
     ),
     "participants": Kept(
         {
-            "player": "text",
             "round": "int8",
+            "place": "int4",
+            "player": "text",
             "side": "text",
             "seconds_a": "float8",
             "seconds_b": "float8",
@@ -67,14 +79,13 @@ _SHOWN = "NOT EXISTS (SELECT 1 FROM equipoise.hidden AS h WHERE h.pool = {0}.poo
 
 PUBLIC = (
     *_TABLES,
-    "CREATE INDEX participants_by_round ON equipoise.participants (pool, round)",
+    "CREATE INDEX participants_by_player ON equipoise.participants (pool, player, round)",
     "CREATE INDEX rounds_by_server ON equipoise.rounds (pool, server, number)",
     f"""CREATE VIEW equipoise_public.players AS
-    SELECT p.pool, p.id AS player, n.name, p.rating, p.rounds, r.wins, r.draws, r.losses, r.leaves,
+    SELECT p.pool, p.id AS player, n.name, p.rating, p.rounds, p.wins, p.draws, p.losses, p.leaves,
         to_timestamp(p.last_played) AS last_played
     FROM equipoise.players AS p
     LEFT JOIN equipoise.names AS n ON n.pool = p.pool AND n.player = p.id
-    LEFT JOIN equipoise.records AS r ON r.pool = p.pool AND r.player = p.id
     WHERE p.visible = 1 AND {_SHOWN.format("p", "id")}""",
     """CREATE VIEW equipoise_public.rounds AS
     SELECT pool, number, server, id AS round, map, mode, to_timestamp(started_at) AS started_at, seconds, winner,

@@ -12,7 +12,7 @@ from equipoise.shared.public import PUBLIC
 if TYPE_CHECKING:
     import asyncpg
 
-FORMAT = 1
+FORMAT = 2
 """Of the tables."""
 
 SCHEMAS = ("equipoise", "equipoise_public")

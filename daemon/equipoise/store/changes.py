@@ -62,10 +62,9 @@ TABLES: Mapping[str, Table] = {
     "names": Table(("player",)),
     "shared": Table(("key",)),
     "crowds": Table(("visible",)),
-    "records": Table(("player",)),
     "rounds": Table(("number",), ("number", "voided")),
     "edits": Table(("number",), ("number",)),
-    "participants": Table(("player", "round"), ("round",)),
+    "participants": Table(("round", "place"), ("round",)),
     "edited": Table(("player", "edit"), ("edit",)),
     "voids": Table(("round",), ("round", "edit"), of_pool=False),
     "seasons": Table(("season", "place")),
@@ -224,7 +223,8 @@ def _collect(
             gone.append(outward_key((a, b)[: len(keys)]))
         else:
             writer.add(name, columns, outward(row))
-            players.add(a)
+            if name == "participants":
+                players.add(row[columns.index("player")])
     writer.delete(name, gone)
     if name == "participants":
         # Names are written behind rounds, apart from them: each goes along with the next round.
@@ -451,7 +451,8 @@ def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _N
     columns = [*(["pool"] if table.of_pool else []), *rows.columns]
     statement = f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     if name != "audit":
-        keys = [*(["pool"] if table.of_pool and table.key != ("number",) else []), *table.key]
+        by_pool = table.of_pool and not {*table.key[:1]} & {*table.numbers}  # numbers are of all pools
+        keys = [*(["pool"] if by_pool else []), *table.key]
         sets = ", ".join(f"{column} = excluded.{column}" for column in rows.columns if column not in table.key)
         later = " WHERE excluded.at >= at" if name == "sessions" else ""
         statement += f" ON CONFLICT ({', '.join(keys)}) DO " + (f"UPDATE SET {sets}{later}" if sets else "NOTHING")

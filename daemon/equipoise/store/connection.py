@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -64,6 +64,9 @@ class Extent:
 
 APPLICATION_ID = 0x45515053
 """In the header of each file of ours: "EQPS"."""
+
+PROGRESS_SECONDS = 5.0
+"""Between two lines of the log on a step that takes long."""
 
 BUSY_SECONDS = 0.3
 """Patience with a locked file: a script waits 1 s for its whole answer."""
@@ -245,7 +248,8 @@ def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> No
         return
     history = Migrations("equipoise")
     for number, step in enumerate(steps, start=1):
-        history(name=step.name)(_taking(step, number, announced=taken > 0))
+        # Pieces are transactions of their own. Killed before the record of such a step, it has that of the header.
+        history(name=step.name, transactional=not step.piece)(_taking(step, number, announced=taken > 0))
     names = {record.name for record in history.applied(database)}
     # Their records are written again, or sqlite-utils would take these steps a second time.
     lost = [{"migration_set": history.name, "name": step.name} for step in steps[:taken] if step.name not in names]
@@ -261,12 +265,34 @@ def _taking(step: Migration, number: int, *, announced: bool) -> Callable[[Datab
     def take(database: Database) -> None:
         if announced:
             log.info("%s: migrating the store; with many rounds it takes a minute", step.name)
-        # First a write: sqlite-utils begins a transaction without the lock for it.
-        database.execute(f"PRAGMA user_version = {number}")
-        for statement in step.statements:
-            database.execute(statement)
+        if step.piece:
+            _take_pieces(database.conn, step)
+        with transaction(database.conn) if step.piece else nullcontext():
+            # First a write: sqlite-utils begins a transaction without the lock for it.
+            database.execute(f"PRAGMA user_version = {number}")
+            for statement in step.statements:
+                database.execute(statement)
 
     return take
+
+
+def _take_pieces(db: sqlite3.Connection, step: Migration) -> None:
+    """Take the pieces of a step that are left; killed in between, the next start goes on."""
+    (most,), rows, told = db.execute(step.about).fetchone(), 0, time.monotonic()
+    # What rows refer to was looked at when they were written: for millions it would take as long as all else.
+    db.execute("PRAGMA foreign_keys = OFF")
+    try:
+        with unsynced(db):
+            changed = -1
+            while changed:
+                with transaction(db):
+                    changed, *_ = [db.execute(statement).rowcount for statement in step.piece]
+                rows += changed
+                if time.monotonic() - told > PROGRESS_SECONDS:
+                    log.info("%s: %s of about %s rows", step.name, f"{rows:,}", f"{most:,}")
+                    told = time.monotonic()
+    finally:
+        db.execute("PRAGMA foreign_keys = ON")
 
 
 @contextmanager

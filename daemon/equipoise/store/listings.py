@@ -153,7 +153,7 @@ class Company:
     """What the player scored in them: 1 for a win, 0.5 for a draw."""
 
 
-# The player's last rounds by the order of the table, who else played in each by the index of rounds.
+# The player's last rounds by their index, who else played in each by the index of rounds.
 _COMPANY = """
 SELECT others.player, others.side = own.side AS beside, count(*), sum(own.score) FROM (
     SELECT round, side, score FROM participants WHERE pool = :pool AND player = :player
@@ -259,7 +259,7 @@ def played(
     wheres = ["participants.pool = :pool", "player = :player"]
     wheres += ["server = :server"] * (server is not None) + ["round < :before"] * (before is not None)
     wheres += ["map = :map"] * (map_name is not None)
-    # The participant's rows come in the order of the primary key, and each brings its round: nothing is sorted.
+    # The participant's rows come in the order of the index by player, and each brings its round: nothing is sorted.
     rows = db.execute(
         f"SELECT {_ROUND}, {PARTICIPANT} FROM participants CROSS JOIN rounds ON rounds.number = participants.round "
         f"{_where(wheres)} ORDER BY round DESC LIMIT :limit",

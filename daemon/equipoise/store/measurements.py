@@ -144,7 +144,7 @@ SELECT number, prediction, coalesce(said, balance_prediction), unevenness, winne
 FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value
 WHERE prediction IS NOT NULL AND NOT pruned ORDER BY wanted.key
 """
-# By the index of rounds, and the round before by the order of the table, which is that of players.
+# By the index of rounds, and the round before by that of players.
 _SEATS = """
 SELECT round, player, side, prediction, score, rounds, (
     SELECT score FROM participants AS earlier
@@ -158,7 +158,7 @@ _LINEUPS = """
 SELECT server, lineup FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value
 WHERE NOT pruned ORDER BY wanted.key
 """
-# By the order of the table the rounds of one player, by the index of rounds who else played in each of them.
+# By the index of players the rounds of one, by that of rounds who else played in each of them.
 _BEST = "SELECT id FROM players WHERE pool = ? AND visible ORDER BY rating DESC, id LIMIT ?"
 _GAINED = """
 SELECT total(after - before), total((after - before) * (few < :few)) FROM (

@@ -15,6 +15,10 @@ class Migration:
 
     name: str
     statements: tuple[str, ...]
+    piece: tuple[str, ...] = ()
+    """What comes before them, each time in a transaction of its own, until its first statement changes nothing."""
+    about: str = ""
+    """A query for the number of rows that pieces change, at most."""
 
 
 PLAYERS = """
@@ -418,6 +422,75 @@ CREATE TABLE untold (
 
 LOGGED_BY_LOCAL = "CREATE UNIQUE INDEX logged_by_local ON logged (local)"
 
+# With the record, which a round changes too. By rowid: who plays together lies together (`players.gather`).
+PLAYERS_WITH_RECORDS = (
+    "ALTER TABLE players RENAME TO players_before",
+    "DROP INDEX players_by_time",
+    """
+    CREATE TABLE players (
+        pool TEXT NOT NULL,
+        id TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        rating REAL NOT NULL,
+        rounds INTEGER NOT NULL,
+        visible INTEGER NOT NULL,
+        last_played REAL,
+        state TEXT NOT NULL,
+        wins INTEGER NOT NULL DEFAULT 0,
+        draws INTEGER NOT NULL DEFAULT 0,
+        losses INTEGER NOT NULL DEFAULT 0,
+        leaves INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (pool, id)
+    )
+    """,
+    """
+    INSERT INTO players
+    SELECT players_before.*, coalesce(wins, 0), coalesce(draws, 0), coalesce(losses, 0), coalesce(leaves, 0)
+    FROM players_before LEFT JOIN records ON records.pool = players_before.pool AND player = id
+    ORDER BY last_played
+    """,
+    "CREATE INDEX players_by_time ON players (pool, visible, last_played, rating, id)",
+    "DROP TABLE records",
+)
+
+# In the order in which rounds are stored: one is written on few pages, side by side.
+PARTICIPANTS_IN_ORDER = (
+    "ALTER TABLE participants RENAME TO participants_before",
+    "DROP INDEX participants_by_round",
+    """
+    CREATE TABLE participants (
+        pool TEXT NOT NULL,
+        player TEXT NOT NULL,
+        round INTEGER NOT NULL REFERENCES rounds (number),
+        place INTEGER NOT NULL,
+        side TEXT NOT NULL CHECK (side IN ('a', 'b')),
+        seconds_a REAL NOT NULL,
+        seconds_b REAL NOT NULL,
+        before REAL NOT NULL,
+        after REAL NOT NULL,
+        prediction REAL NOT NULL,
+        score REAL NOT NULL,
+        rounds INTEGER NOT NULL,
+        visible INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        quit INTEGER NOT NULL DEFAULT 0,
+        spans TEXT,
+        counts TEXT,
+        FOREIGN KEY (pool, player) REFERENCES players (pool, id)
+    )
+    """,
+    # With all that a window reads: a player's last W rows are one short range of it.
+    "CREATE INDEX participants_by_player ON participants (pool, player, round, after, prediction, score, visible)",
+)
+
+# In pieces, whose pages the next ones take: at once, the store would need its size three times.
+PARTICIPANTS_MOVED = (
+    "INSERT INTO participants SELECT * FROM participants_before ORDER BY pool, player, round LIMIT 20000",
+    # By key: below a bound, SQLite would go through all rows of the pool for each piece.
+    "DELETE FROM participants_before WHERE (pool, player, round) IN "
+    "(SELECT pool, player, round FROM participants_before ORDER BY pool, player, round LIMIT 20000)",
+)
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -476,6 +549,13 @@ MIGRATIONS = (
     Migration("0016-rounds-by-map", statements=(ROUNDS_BY_MAP,)),
     Migration("0017-shared", statements=(FOLLOWED, LOGGED, LOGGED_BY_LOCAL)),
     Migration("0018-untold", statements=(UNTOLD,)),
+    Migration("0019-in-one-row", statements=(*PLAYERS_WITH_RECORDS, *PARTICIPANTS_IN_ORDER)),
+    Migration(
+        "0020-in-order",
+        statements=("DROP TABLE participants_before", "DROP TABLE players_before", PARTICIPANTS_BY_ROUND),
+        piece=PARTICIPANTS_MOVED,
+        about="SELECT coalesce(sum(rounds), 0) FROM players",
+    ),
 )
 """Every step, oldest first."""
 RECORDED = 13

@@ -94,8 +94,8 @@ FROM json_each(:held) AS held CROSS JOIN players
 WHERE players.pool = :pool AND players.id = held.key AND version != held.value
 """
 
-# The join is nested loops in this order: CROSS JOIN forbids another. Each player's rows are one range of the primary
-# key (pool, player, round), so they come oldest first. ORDER BY would sort all 12,000 of a full roster once more.
+# The join is nested loops in this order: CROSS JOIN forbids another. Each player's rows are one range of the index by
+# player (pool, player, round), so they come oldest first. ORDER BY would sort all 12,000 of a full roster once more.
 _WINDOWS = """
 SELECT after, prediction, score, wanted.key
 FROM json_each(:players) AS wanted CROSS JOIN participants
@@ -103,6 +103,18 @@ WHERE pool = :pool AND player = wanted.value AND round >= coalesce((
     SELECT round FROM participants WHERE pool = :pool AND player = wanted.value
     ORDER BY round DESC LIMIT 1 OFFSET :window - 1
 ), 0)
+"""
+
+BREAK_SECONDS = 2 * 3600.0
+"""A player who did not play for so long is back."""
+
+_GATHER = """
+WITH back AS (
+    SELECT players.rowid AS row, row_number() OVER () AS place
+    FROM json_each(:players) AS wanted CROSS JOIN players ON players.pool = :pool AND players.id = wanted.value
+    WHERE last_played < :since
+)
+UPDATE players SET rowid = (SELECT max(rowid) FROM players) + place FROM back WHERE players.rowid = back.row
 """
 
 _SEARCHED_AT_ONCE = 2_000
@@ -134,6 +146,7 @@ def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played:
     """Write what a round made of its participants."""
     # Before the rows change: it subtracts what they were.
     count_crowd(db, pool, {change.id: (change.visible, change.after) for change in changes})
+    gather(db, pool, [change.id for change in changes], played)
     db.executemany(
         """
         INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
@@ -149,6 +162,15 @@ def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played:
             for change in changes
         ],
     )
+
+
+def gather(db: sqlite3.Connection, pool: str, ids: Sequence[PlayerId], played: float) -> None:
+    """Move the rows of players who are back after a break to the end of the table.
+
+    Who plays together then lies on a few pages side by side, and these alone are written in each of their rounds.
+    """
+    values = {"pool": pool, "players": encoded(ids), "since": played - BREAK_SECONDS}
+    db.execute(_GATHER, values)
 
 
 def write(db: sqlite3.Connection, pool: str, rows: Sequence[PlayerRow]) -> None:

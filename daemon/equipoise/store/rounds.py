@@ -331,17 +331,10 @@ def counts_of(column: str | None) -> Counts | None:
 # Players' wins, draws, losses and leaves.
 
 _COUNT = """
-INSERT INTO records (pool, player, wins, draws, losses, leaves)
-SELECT pool, player, :by * (score = 1.0), :by * (score = 0.5), :by * (score = 0.0), :by * quit
-FROM participants WHERE round = :round
-ON CONFLICT (pool, player) DO UPDATE SET
-    wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses,
-    leaves = leaves + excluded.leaves
-"""
-_COUNT_ALL = """
-INSERT INTO records
-SELECT pool, player, sum(score = 1.0), sum(score = 0.5), sum(score = 0.0), sum(quit) FROM participants
-WHERE pool = ? GROUP BY player
+UPDATE players SET
+    wins = wins + :by * (score = 1.0), draws = draws + :by * (score = 0.5), losses = losses + :by * (score = 0.0),
+    leaves = leaves + :by * quit
+FROM participants WHERE round = :round AND players.pool = participants.pool AND players.id = player
 """
 
 
@@ -350,25 +343,18 @@ def count_records(db: sqlite3.Connection, number: int, *, by: int = 1) -> None:
     db.execute(_COUNT, {"round": number, "by": by})
 
 
-def recount_records(db: sqlite3.Connection, pool: str) -> None:
-    """Replace a pool's records by what its stored rounds say."""
-    db.execute("DELETE FROM records WHERE pool = ?", (pool,))
-    db.execute(_COUNT_ALL, (pool,))
-
-
 def replace_records(db: sqlite3.Connection, pool: str, records: Iterable[tuple[PlayerId, Record]]) -> None:
     """Replace records, which may count rounds that are stored no more."""
     db.executemany(
-        "INSERT OR REPLACE INTO records (pool, player, wins, draws, losses, leaves) VALUES (?, ?, ?, ?, ?, ?)",
-        ((pool, player, record.wins, record.draws, record.losses, record.leaves) for player, record in records),
+        "UPDATE players SET wins = ?, draws = ?, losses = ?, leaves = ? WHERE pool = ? AND id = ?",
+        ((record.wins, record.draws, record.losses, record.leaves, pool, player) for player, record in records),
     )
 
 
 def records_of(db: sqlite3.Connection, pool: str, ids: Sequence[PlayerId]) -> dict[PlayerId, Record]:
     """Records by id, empty ones of players who were never rated."""
     rows = db.execute(
-        "SELECT player, wins, draws, losses, leaves FROM records "
-        "WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
+        "SELECT id, wins, draws, losses, leaves FROM players WHERE pool = ? AND id IN (SELECT value FROM json_each(?))",
         (pool, encoded(ids)),
     )
     return dict.fromkeys(ids, Record(0, 0, 0, 0)) | {PlayerId(player): Record(*counts) for player, *counts in rows}

@@ -25,10 +25,9 @@ STANDING = "place, player, name, rating, rounds, wins, draws, losses, leaves"
 _KEEP = f"""
 INSERT INTO seasons (pool, season, at, {STANDING})
 SELECT :pool, :season, :at, row_number() OVER (ORDER BY rating DESC, id), id, name, rating, rounds,
-    coalesce(wins, 0), coalesce(draws, 0), coalesce(losses, 0), coalesce(leaves, 0)
+    wins, draws, losses, leaves
 FROM players
 LEFT JOIN names ON names.pool = players.pool AND names.player = id
-LEFT JOIN records ON records.pool = players.pool AND records.player = id
 WHERE players.pool = :pool AND id IN (SELECT id {{board}})
 """
 # From one season to the next through the index: between two are all their players.

@@ -214,8 +214,8 @@ class Store:
         """Store rounds in order, in one transaction: each with its participants, their ratings, the shared state and
         the session memory.
 
-        A round has a savepoint of its own. The first one that fails is rolled back and undone, its error is its
-        outcome, and the rounds behind it are not tried: the outcomes are then fewer than the rounds. Rounds
+        The first round that fails is rolled back and undone, its error is its outcome, and the rounds behind it are
+        not tried: the outcomes are then fewer than the rounds. Rounds
         with an outcome of another kind are durable when this returns.
 
         A round id that is stored already changes nothing, and the outcome is the first answer. The memory of a round
@@ -225,10 +225,14 @@ class Store:
 
         def apply(db: Connection) -> list[RatedRound | Exception]:
             outcomes: list[RatedRound | Exception] = []
-            with self._change(db, pool) as event_ends:
+            with suppress(_NothingStored), self._change(db, pool) as event_ends:
                 for submission in group:
-                    outcomes.append(_tried(db, pool, submission, window, shared=pool in self._caught))
+                    # The first one has the transaction: for a savepoint every page is first written to a file aside.
+                    apart = savepoint(db) if outcomes else nullcontext()
+                    outcomes.append(_tried(db, pool, submission, window, apart, shared=pool in self._caught))
                     if isinstance(outcomes[-1], Exception):
+                        if len(outcomes) == 1:
+                            raise _NothingStored
                         break
                     event_ends()
             if pool in self._caught:
@@ -1056,10 +1060,22 @@ class Store:
         self._lock.drop()
 
 
-def _tried(db: Connection, pool: str, submission: Submission, window: int, *, shared: bool) -> RatedRound | Exception:
+class _NothingStored(Exception):
+    """Ends the transaction of a group whose first round failed."""
+
+
+def _tried(
+    db: Connection,
+    pool: str,
+    submission: Submission,
+    window: int,
+    apart: AbstractContextManager[None],
+    *,
+    shared: bool,
+) -> RatedRound | Exception:
     """The outcome of one round of a group: its answer, or the error for which it alone failed."""
     try:
-        with store_errors(), savepoint(db):
+        with store_errors(), apart:
             return rounds.apply(db, pool, submission, window, shared=shared)
     except StoreError:  # the store's trouble is every round's
         raise

@@ -61,8 +61,7 @@ _PARTS = "SELECT key, part FROM shared WHERE pool = ? ORDER BY key"
 _BASES = "SELECT purpose, number, system, params, data FROM snapshots WHERE pool = ? AND base ORDER BY purpose"
 _PLAYERS = """
 SELECT id, wins, draws, losses, leaves, rating, rounds, visible, last_played, state
-FROM players LEFT JOIN records ON records.pool = players.pool AND records.player = players.id
-WHERE players.pool = ? ORDER BY id
+FROM players WHERE pool = ? ORDER BY id
 """
 _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
 _SEASONS = f"SELECT season, at, {STANDING} FROM seasons WHERE pool = ? ORDER BY at, season, place"
@@ -72,10 +71,7 @@ SELECT number, server, id, session, map, mode, started_at, seconds, winner, capt
     balance_prediction, said, unevenness, bots
 FROM rounds WHERE pool = ? ORDER BY number
 """
-# By the index of rounds: in the order of the table they would lie by player.
-_PARTICIPANTS = f"""
-SELECT {PARTICIPANT} FROM participants INDEXED BY participants_by_round WHERE round = ? ORDER BY place
-"""
+_PARTICIPANTS = f"SELECT {PARTICIPANT} FROM participants WHERE round = ? ORDER BY place"
 _EDITS = "SELECT number, at, who, action, detail, shared FROM edits WHERE pool = ? ORDER BY number"
 _EDITED = f"SELECT player, struck, {EDITED} FROM edited WHERE edit = ? ORDER BY player"
 _VOIDS = """
@@ -149,7 +145,7 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
         yield pool_file.Base(purpose=purpose, number=at, system=system, params=_plain.decode(params), data=data)
     hidden = people.hidden(db)
     for player, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
-        record = None if wins is None else Record(wins, draws, losses, leaves)
+        record = Record(wins, draws, losses, leaves)
         yield pool_file.Player(id=player, skill=_skill(skill), record=record, hidden=player in hidden)
     for player, name in db.execute(_NAMES, (pool,)):
         yield pool_file.Name(player=player, name=name, hidden=player in hidden)
@@ -347,8 +343,7 @@ def write(db: sqlite3.Connection, pool: str, lines: Iterable[pool_file.AnyLine])
         except (OverflowError, UnicodeEncodeError):
             raise FileError("it has a number or a text that no store can take") from None
     players.recount_crowd(db, pool)
-    # First what the rounds say, for files without records; then what the lines say, which counts deleted rounds too.
-    rounds.recount_records(db, pool)
+    # In the place of what its rounds say: the lines count deleted rounds too.
     rounds.replace_records(db, pool, into.records)
 
 
@@ -451,6 +446,7 @@ class _Into:
             for place, participant in enumerate(line.participants)
         )
         self.db.executemany(ADD_PARTICIPANT, rows)
+        rounds.count_records(self.db, number)
 
 
 def _skill_row(skill: pool_file.Skill) -> tuple[object, ...]:
