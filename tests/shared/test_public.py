@@ -99,7 +99,7 @@ def test_a_website_reads_what_players_see_and_nothing_else(website: str, postgre
 
 
 def test_the_database_is_made_by_the_documents_line(postgres: Postgres) -> None:
-    [line] = re.findall(r"^sudo -u postgres (createdb .*)$", DOCUMENT, re.MULTILINE)
+    [line] = re.findall(r"^runuser -u postgres -- (createdb .*)$", DOCUMENT, re.MULTILINE)
     name, *words = line.split()
     words[-1] = "made"
     environ = {**os.environ, "PGHOST": str(postgres.folder), "PGPORT": str(postgres.port), "PGPASSWORD": PASSWORD}
