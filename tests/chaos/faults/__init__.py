@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.chaos.faults import clocks, damage, disks, evenings, network, points, processes, together
+from tests.chaos.faults import clocks, damage, disks, evenings, network, points, power_loss, processes, together
 from tests.chaos.faults.trial import Fault
 
 FAULTS: tuple[Fault, ...] = (
@@ -13,5 +13,6 @@ FAULTS: tuple[Fault, ...] = (
     *damage.FAULTS,
     *together.FAULTS,
     *evenings.FAULTS,
+    *power_loss.FAULTS,
     *points.FAULTS,
 )
