@@ -106,7 +106,7 @@ local function Counts(player)
     return counts
 end
 
--- The game's own skill of a player, from Steam's statistics: -1 or 0 until they have come, and of new accounts.
+-- The game's own skill of a player, from Steam's statistics: -1 or 0 before they come, and of new accounts.
 local function Hive(player)
     local function Ask(getter)
         local number = player[getter] and player[getter](player)
