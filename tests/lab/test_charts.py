@@ -9,14 +9,15 @@ from xml.etree import ElementTree
 import pytest
 
 from equipoise.lab import charts, tables
-from equipoise.lab.backtest import backtest
+from equipoise.lab.backtest import backtest, difference, misjudged
 from equipoise.lab.models import Model
 from equipoise.lab.reading import read_history
+from equipoise.lab.report import Section, compared, page
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.lab.svg import COLOURS, LETTER, Axis, Chart, picture
-from equipoise.lab.tables import Table, estimate, page
+from equipoise.lab.tables import Table, estimate
 from equipoise.ratings.quality import Estimate
 from tests.lab import sets
 
@@ -150,7 +151,7 @@ def test_names_cannot_break_out_of_a_chart_or_a_page() -> None:
     chart.legend(evil, 0)
     chart.label(0.5, 0.5, evil)
     assert drawn(chart).find(f".//{SVG}script") is None
-    text = page(evil, evil, [Table(evil, (evil,), ((evil,),), evil)], [chart])
+    text = page(evil, evil, [Section(evil, [evil], [chart], [Table(evil, (evil,), ((evil,),), evil)])])
     assert "<script" not in text
 
 
@@ -228,18 +229,34 @@ def test_a_report_is_one_file_without_scripts_for_light_and_dark(tmp_path: Path)
         charts.ratings(done[0], history, "synelo"),
     ]
     ElementTree.fromstring(picture(every))
-    correction = done[0].correction
-    assert correction is not None
-    shown = [
-        tables.comparison(done),
-        tables.bins(done[0].quality, "synelo"),
-        tables.corrected(correction, "synelo"),
-    ]
-    text = page("Compared", "Two settings.", shown, every)
-    assert text.count("<svg") == len(every)
+    text = compared(done, history, "league.csv", "Corrected.")
+    assert text.count("<svg") == len(every) + 1
     assert "<script" not in text
     assert "prefers-color-scheme: dark" in text
     assert re.findall(r"(?:src|href)=|url\(|@import", text) == []
+    best, other = sorted(done, key=lambda one: one.quality.log_loss.value)
+    gap = estimate(difference(other, best).log_loss)
+    for sentence in (
+        f"<h2>{best.model} predicts best</h2>",
+        "league.csv: 300 matches of 12 players, 1970-01-01 to 1970-10-27.",
+        f"It is ahead of the next, {other.model}, by {gap}, compared match by match: ",
+        "Of 12 players with 30 measured matches or more",
+        "Corrected.",
+    ):
+        assert sentence in text
+
+
+def test_a_player_who_is_better_than_the_system_knows_is_the_most_underrated(tmp_path: Path) -> None:
+    """A system that learns nothing thinks all teams alike: the best are the most underrated."""
+    history = read_history(sets.league(tmp_path, 2000, home=0.0), None)
+    listed = misjudged(backtest(Model("elo", {"k": 0}), history), history, 30)
+    assert all(entry.predicted == 0.5 for entry in listed)
+    assert [entry.scored for entry in listed][::11] == [max(e.scored for e in listed), min(e.scored for e in listed)]
+    best = listed[0]
+    team = history.members == history.players.index(best.player)
+    won = (history.ranks == 0)[team][-best.matches :]
+    assert best.scored == pytest.approx(float(won.mean()))
+    assert best.difference.error == pytest.approx(0.5 / best.matches**0.5)
 
 
 def test_estimates_are_shown_with_their_error() -> None:

@@ -6,15 +6,16 @@ import errno
 import os
 import shlex
 from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from equipoise.cli import Group
 from equipoise.cli.histories import CSV, FILE, history_options, located, read_files, reports_errors
 from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop, wide_option
-from equipoise.cli.output import draw, json_text, progress, report, show
+from equipoise.cli.output import draw, json_text, progress, show, write
 from equipoise.cli.solve import solve
 from equipoise.core.model import Mode
 from equipoise.errors import RatingError
@@ -128,18 +129,16 @@ def backtest(
     models = [model_of(name, pairs), *([parsed(against)] if against else [])]
     results = _backtests(models, history, burn_in, correct)
     groups = divided(results[0], history)
-    sections = _backtest_tables(results, groups)
-    drawn = _backtest_charts(results, groups, history) if plot or html else []
     if plot is not None:
-        draw(plot, drawn)
+        draw(plot, _backtest_charts(results, groups, history))
     if html is not None:
-        report(html, f"Backtest of {name}", _introduction(history, correct), sections, drawn)
+        _report(html, results, history, correct)
     if as_json:
         first, *others = json_output.compared(results) if against else [json_output.backtest(results[0])]
         first["groups"] = json_output.divisions(groups)
         click.echo(json_text([first, *others] if against else first))
     else:
-        show(sections)
+        show(_backtest_tables(results, groups))
 
 
 @lab.command(epilog=examples("equipoise lab compare synelo elo trueskill --pool main"))
@@ -164,40 +163,32 @@ def compare(
 ) -> None:
     """Compare SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value."""
     from equipoise.lab import charts, json_output, tables
-    from equipoise.lab.models import labels
 
     refusals: list[str] = []
     results = _backtests([parsed(text) for text in systems], history, burn_in, correct, refusals)
     if not results:
         stop("; ".join(refusals))
     results.sort(key=lambda result: result.quality.log_loss.value)
-    models = [result.model for result in results]
-    drawn = [charts.losses(results), *_quality_charts(results)]
-    shown = [tables.comparison(results), tables.settings(models)]
     if plot is not None:
-        draw(plot, drawn)
+        draw(plot, [charts.losses(results), *_quality_charts(results)])
     if html is not None:
-        best, label, correction = results[0], labels(models)[0], results[0].correction
-        shown += [tables.bins(best.quality, label), *([tables.corrected(correction, label)] if correction else [])]
-        drawn.append(charts.ratings(best, history, label))
-        report(html, "Rating systems compared", _introduction(history, correct), shown, drawn)
+        _report(html, results, history, correct)
     if as_json:
         click.echo(json_text(json_output.compared(results)))
     else:
-        show(shown[:2])
+        show([tables.comparison(results), tables.settings([result.model for result in results])])
     if refusals:
         stop("; ".join(refusals))
 
 
-HOW = "Each system predicted every match before it was rated; matches of the burn-in are rated but not measured."
+def _report(path: Path, results: Sequence[Backtest], history: History, correct: Correct | None) -> None:
+    from equipoise.lab.report import compared
 
-
-def _introduction(history: History, correct: Correct | None) -> str:
-    """The history and the correction, for the top of the page."""
     options = click.get_current_context().params
     source = f"Pool {options['pool']}" if options["pool"] else options["matches"].name
-    correction = f" Predictions are corrected (--correct {correct})." if correct else ""
-    return f"{source}: {len(history):,} matches, {len(history.players):,} players. {HOW}{correction}"
+    write(
+        path, compared(results, history, source, f"Predictions are corrected (--correct {correct})." if correct else "")
+    )
 
 
 @lab.command(epilog=examples("equipoise lab tune --pool main --model elo"))
@@ -206,7 +197,18 @@ def _introduction(history: History, correct: Correct | None) -> str:
 @model_option
 @set_option
 @burn_in_option
+@click.option(
+    "--correct",
+    type=click.Choice(["none", "burn-in", "running", "live"]),
+    default="live",
+    show_default=True,
+    help="How predictions will be corrected when they are used; live: as a daemon does.",
+)
+@live_option
 @click.option("--trials", type=click.IntRange(1), default=2000, show_default=True, help="Most replays of the history.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=inf, help="Most time; the best so far counts."
+)
 @click.option("--only", multiple=True, metavar="KEY", help="Tune only this parameter; may be repeated.")
 @json_option
 @wide_option
@@ -215,34 +217,55 @@ def tune(
     name: str,
     pairs: Sequence[str],
     burn_in: float,
+    correct: Literal["none"] | Correct,
     trials: int,
+    seconds: float,
     only: Sequence[str],
     as_json: bool,
 ) -> None:
     """Find the parameters that predict the burn-in best, starting from those that are set or the defaults.
 
-    Matches after the burn-in are not read.
+    Parts of the burn-in that the search has not seen yet say what they gain, and so whether to take them. Matches after
+    the burn-in are not read. The last line is the command that measures the result on them.
     """
-    from equipoise.lab import json_output, tables
+    from equipoise.lab import json_output
     from equipoise.lab.tune import tune as search
 
-    model = model_of(name, pairs)
+    model, correction = model_of(name, pairs), None if correct == "none" else correct
     with progress() as bar:
         task = bar.add_task("tuning", total=trials)
 
         def tried(count: int, loss: float) -> None:
             bar.update(task, completed=count, description=f"log loss {loss:.5f}")
 
-        result = search(model, history, burn_in=burn_in, trials=trials, only=only, progress=tried)
+        result = search(
+            model,
+            history,
+            burn_in=burn_in,
+            correct=correction,
+            trials=trials,
+            seconds=seconds,
+            only=only,
+            progress=tried,
+        )
+    command = _command(result, burn_in, correct)
     if as_json:
-        click.echo(json_text(json_output.tuned(result) | {"command": _command(result.model, burn_in)}))
-        _end(result)
-        return
-    show([tables.corrected(result.correction, result.model.name)])
-    end = ", interrupted" if result.interrupted else "" if result.finished else ", stopped before the steps were small"
-    click.echo(f"log loss on the burn-in {result.before:.5f} → {result.after:.5f}, {result.trials} trials{end}\n")
-    click.echo(_command(result.model, burn_in))
+        click.echo(json_text(json_output.tuned(result) | {"command": command}))
+    else:
+        click.echo(f"{_verdict(result)}\n\n{command}")
     _end(result)
+
+
+def _verdict(result: Tuned) -> str:
+    from equipoise.lab.tables import estimate
+
+    early = "" if result.finished or result.interrupted else f" (ended early, after {result.trials:,} trials)"
+    if result.model == result.start:
+        return f"found nothing better than the start{early}"
+    if result.gain is None:
+        return f"was ended before it met matches it did not see: do not take it{early}"
+    advice = "take it" if result.is_better else "do not take it"
+    return f"gains {estimate(result.gain)} on {result.unseen:,} matches it did not see: {advice}{early}"
 
 
 def _end(result: Tuned) -> None:
@@ -351,12 +374,14 @@ def _quality_charts(results: Sequence[Backtest]) -> list[Chart]:
     return [charts.calibration(qualities), charts.progress(results)]
 
 
-def _command(model: Model, burn_in: float) -> str:
-    """The command line that measures a tuned system on the same history."""
+def _command(result: Tuned, burn_in: float, correct: str) -> str:
+    """The command line that measures a tuned system beside its start, on the same history."""
     options = click.get_current_context().params
     words = [f"--{key} {shlex.quote(str(options[key]))}" for key in ("matches", "participants", "pool") if options[key]]
     words += ["--teams"] * options["teams"] + [f"--config {shlex.quote(str(options['path']))}"] * bool(options["pool"])
-    return " ".join(("equipoise lab backtest", *words, model.options(), f"--burn-in {burn_in:g} --correct running"))
+    words += [result.model.options(), f"--against {shlex.quote(str(result.start))}", f"--burn-in {burn_in:g}"]
+    words += [{"none": "", "live": "--live"}.get(correct, f"--correct {correct}")]
+    return " ".join(("equipoise lab backtest", *words)).rstrip()
 
 
 ATTENDANCE = ["steady", "evenings", "regulars"]
@@ -469,6 +494,7 @@ def simulate(
     """
     from equipoise.lab import charts, json_output, tables
     from equipoise.lab.models import labels
+    from equipoise.lab.report import Section, page
     from equipoise.lab.simulation.population import Scenario, Visits
     from equipoise.lab.simulation.run import playable
     from equipoise.lab.simulation.run import simulate as run
@@ -487,8 +513,11 @@ def simulate(
     if plot is not None:
         draw(plot, charts.simulation(rows))
     if html is not None:
-        shown = [*summary, tables.settings(models), tables.scenario(scenario)]
-        report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(rows))
+        sections = [
+            Section("The pool", charts=charts.simulation(rows), tables=summary),
+            Section("What was simulated", tables=[tables.settings(models), tables.scenario(scenario)]),
+        ]
+        write(html, page("A simulated pool", INTRODUCTION, sections))
     if as_json:
         click.echo(json_text(json_output.simulated(scenario, list(zip(models, results, strict=True)), balancer)))
     else:

@@ -73,17 +73,11 @@ def draw(path: Path, charts: Sequence[Chart]) -> None:
     """Write charts as one SVG file."""
     from equipoise.lab.svg import picture
 
-    _write(path, picture(charts))
+    write(path, picture(charts))
 
 
-def report(path: Path, title: str, introduction: str, tables: Sequence[Table], charts: Sequence[Chart]) -> None:
-    """Write tables and charts as one HTML page."""
-    from equipoise.lab.tables import page
-
-    _write(path, page(title, introduction, tables, charts))
-
-
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
+    """Write a file; what prevents it ends the command."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:  # of a full disk it has no name

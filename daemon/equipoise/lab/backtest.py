@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.models import Forecast, Model, forecast, refuse_unread
 from equipoise.ratings import quality
 from equipoise.ratings.calibration import Calibration
-from equipoise.ratings.calibration_fit import apply, fit, live, running
+from equipoise.ratings.calibration_fit import apply, fit_if_better, live, running
 from equipoise.ratings.history import Floats, History, Offsets, head, scores
 from equipoise.ratings.quality import Difference, Estimate, Group, Quality, Seats
 
@@ -21,8 +22,9 @@ WARM_UP = 0.25
 
 
 Correct = Literal["burn-in", "running", "live"]
-"""Whether a correction is fitted once, to the burn-in; repeatedly, each time to the last matches before; or as a daemon
-does, once a week and only where the matches before are predicted better by it."""
+"""Whether a correction is fitted once, to the burn-in, if what was fitted to most of it predicts the rest better than
+none; repeatedly, each time to the last matches before; or as a daemon does, once a week and only where the
+matches before are predicted better by it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +41,8 @@ class Backtest:
     """The last correction that was fitted; None if none was requested."""
     predicted: Floats
     """Shape (measured,): the predictions that were measured, with the correction if there is one."""
+    uncorrected: Estimate
+    """Log loss of the system's own predictions of the same matches."""
     scores: Floats
     forecast: Forecast
 
@@ -66,7 +70,7 @@ def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correc
     outcome = forecast(model, history)
     chances, correction = outcome.predicted, None
     if correct == "burn-in":
-        correction = fit(chances[:count], head(history, count), actual[:count], warm_up(count))
+        correction = fit_if_better(chances[:count], head(history, count), actual[:count], warm_up(count))
         chances = apply(correction, chances, history)
     elif correct == "running":
         chances, correction = running(chances, history, actual, count, warm_up(count))
@@ -86,12 +90,48 @@ def _measured(
     pairs = np.column_stack((predicted, actual))
     qualities = quality.assess(pairs)
     assert qualities is not None, "some matches are left after the burn-in"
-    return Backtest(model, count, qualities, quality.accuracy(pairs), correction, predicted, actual, made)
+    raw = quality.mean(quality.surprises(made.predicted[count:], actual))
+    return Backtest(model, count, qualities, quality.accuracy(pairs), correction, predicted, raw, actual, made)
 
 
 def difference(one: Backtest, other: Backtest) -> Difference:
     """The difference of their measures, match by match."""
     return quality.difference(one.pairs, other.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """Predictions and scores of one player's sides."""
+
+    player: PlayerId
+    matches: int
+    predicted: float
+    scored: float
+    difference: Estimate
+    """Scored minus predicted; above 0 the player is better than the system knew."""
+
+
+def misjudged(done: Backtest, history: History, least: int) -> list[Surprise]:
+    """The players of so many measured matches at least, the most underrated first, by errors of the difference."""
+    seats = _seats(done, history)
+    members = history.members[-len(seats.round) :]
+    counts = np.bincount(members)
+    often = np.flatnonzero(counts >= least)
+    gaps = seats.score - seats.predicted
+    predicted, scored, squares = (
+        np.bincount(members, each)[often] / counts[often] for each in (seats.predicted, seats.score, gaps**2)
+    )
+    errors = np.sqrt(squares / counts[often])
+    return [
+        Surprise(
+            history.players[often[place]],
+            int(counts[often[place]]),
+            float(predicted[place]),
+            float(scored[place]),
+            Estimate(float(scored[place] - predicted[place]), float(errors[place])),
+        )
+        for place in np.argsort((predicted - scored) / errors, kind="stable").tolist()
+    ]
 
 
 def divided(done: Backtest, history: History) -> tuple[Group, ...]:

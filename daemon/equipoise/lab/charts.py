@@ -19,7 +19,7 @@ FEW = 5
 """With fewer matches in a bin its mean and error mean nothing."""
 LINES = 6
 """More lines in one chart would hide each other: only the first ones are drawn."""
-PLAYERS = LINES
+PLAYERS = 10
 """How many players' ratings are drawn over time."""
 CURVE = 240
 """Points of a rating curve."""
@@ -145,14 +145,14 @@ def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
 
 
 def ratings(done: Backtest, history: History, label: str) -> Chart:
-    """Ratings over time of the players who end highest, among the more active half."""
+    """Ratings over time of the players who end highest, of those with half the median of matches or more."""
     after = done.forecast.replayed.after
     match = np.repeat(np.arange(len(history)), np.diff(history.teams)[0::2] + np.diff(history.teams)[1::2])
     counts = np.bincount(history.members, minlength=len(history.players))
     last = np.zeros(len(history.players))
     # Of a player's many values numpy keeps the last one that is assigned.
     last[history.members] = after
-    active = counts >= np.median(counts[counts > 0])
+    active = counts >= np.median(counts[counts > 0]) / 2
     best = np.argsort(np.where(active, last, -np.inf), kind="stable")[::-1][: min(PLAYERS, int(active.sum()))]
     curves = [(history.players[n], match[history.members == n], after[history.members == n]) for n in best]
     chart = Chart(

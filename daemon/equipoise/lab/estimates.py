@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from equipoise import ratings
 from equipoise.ratings.history import Floats, History, head, scores
-from equipoise.ratings.quality import SURE, Estimate, mean, surprises
+from equipoise.ratings.quality import Estimate, mean, surprises
 from equipoise.ratings.trueskill2.estimate import estimate, guess
 from equipoise.ratings.trueskill2.params import WEIGHTS, TrueSkill2Params
 from equipoise.ratings.trueskill2.system import TrueSkill2
@@ -94,8 +94,7 @@ def gain(better: Floats, worse: Floats | float) -> Estimate:
 
 def is_better(estimated: Estimated, present: Floats) -> bool:
     """Whether results that it has not seen are predicted better than by the present parameters and by a coin."""
-    gains = [gain(estimated.losses, present), gain(estimated.losses, COIN)]
-    return all(entry.error is not None and entry.value > SURE * entry.error for entry in gains)
+    return gain(estimated.losses, present).is_sure and gain(estimated.losses, COIN).is_sure
 
 
 def _without_counts(params: TrueSkill2Params) -> TrueSkill2Params:

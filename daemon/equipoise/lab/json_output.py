@@ -32,6 +32,7 @@ def backtest(done: Backtest) -> Json:
         "quality": asdict(done.quality),
         "accuracy": done.accuracy and asdict(done.accuracy),
         "correction": done.correction and correction(done.correction),
+        "uncorrected": {"log_loss": asdict(done.uncorrected)},
     }
 
 
@@ -79,10 +80,13 @@ def correction(one: Calibration) -> Json:
 
 
 def tuned(found: Tuned) -> Json:
-    """The best settings that were found."""
+    """The best settings that were found, and whether they are better on matches that the search had not seen."""
     return {
+        "start": model(found.start),
         "model": model(found.model),
-        "correction": correction(found.correction),
+        "gain": found.gain and asdict(found.gain),
+        "unseen": found.unseen,
+        "take": found.is_better,
         "log_loss_before": found.before,
         "log_loss_after": found.after,
         "trials": found.trials,

@@ -1,21 +1,20 @@
-"""Results as tables of text for the terminal, and with charts as a report in a single HTML file."""
+"""Results as tables of text, for the terminal and the report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
 
-from equipoise.lab.backtest import Backtest, difference
+from equipoise.lab.backtest import Backtest, Surprise, difference
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model, labels
 from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
-from equipoise.lab.svg import Chart, picture, printable
-from equipoise.ratings.calibration import Calibration
+from equipoise.lab.svg import printable
+from equipoise.ratings.calibration import NONE, Calibration
 from equipoise.ratings.quality import By, Estimate, Group, Quality
 from equipoise.ratings.system import Convergence
 
@@ -46,13 +45,14 @@ class Table:
 def comparison(backtests: Sequence[Backtest]) -> Table:
     """One row per system, with the difference to the first, match by match."""
     best = backtests[0]
-    rows = []
+    corrected, rows = best.correction is not None, []
     for label, done in zip(labels([done.model for done in backtests]), backtests, strict=True):
         quality, less = done.quality, difference(done, best)
         rows.append(
             (
                 label,
                 estimate(quality.log_loss),
+                *([estimate(done.uncorrected)] if corrected else []),
                 estimate(quality.brier),
                 "-" if done.accuracy is None else estimate(done.accuracy, percent=True),
                 f"{quality.calibration_error:.4f}",
@@ -60,9 +60,11 @@ def comparison(backtests: Sequence[Backtest]) -> Table:
                 "-" if done is best else estimate(less.brier, signed=True),
             )
         )
-    head = ("system", "log loss", "Brier", "accuracy", "ECE", "Δ log loss", "Δ Brier")
+    raw = ["uncorrected"] if corrected else []
+    head = ("system", "log loss", *raw, "Brier", "accuracy", "ECE", "Δ log loss", "Δ Brier")
     title = f"{best.quality.rounds:,} matches after a burn-in of {best.burn_in:,}"
     note = "± is one standard error; Δ is against the first row, match by match."
+    note += " Uncorrected: what the system says by itself." if corrected else ""
     return Table(title, head, tuple(rows), note, goes=("Δ Brier", "Brier", "ECE", "accuracy"))
 
 
@@ -105,6 +107,22 @@ def divisions(groups: Sequence[Group], label: str) -> Table:
     return Table(f"Calibration of {label} by group of players", head, rows, note, texts=2)
 
 
+def surprising(surprises: Sequence[Surprise]) -> Table:
+    """Players whose sides scored otherwise than predicted."""
+    rows = tuple(
+        (
+            printable(entry.player, NAME),
+            f"{entry.matches:,}",
+            _percent(entry.predicted),
+            _percent(entry.scored),
+            estimate(entry.difference, percent=True, signed=True),
+        )
+        for entry in surprises
+    )
+    head = ("player", "matches", "predicted", "scored", "difference")
+    return Table("Players who surprised it", head, rows, "Above 0: better than it knew. ± is one standard error.")
+
+
 def corrected(correction: Calibration, label: str) -> Table:
     """The correction that was fitted to one system's predictions."""
     maps = sorted(correction.maps.items(), key=lambda one: -abs(one[1]))
@@ -112,6 +130,7 @@ def corrected(correction: Calibration, label: str) -> Table:
     rows += [(f"side {printable(name, NAME)}", f"{advantage:+.3f}") for name, advantage in correction.sides.items()]
     rows += [(f"map {printable(name, NAME)}", f"{advantage:+.3f}") for name, advantage in maps[:MAPS]]
     note = f"{len(maps) - MAPS} maps with a smaller advantage are left out." if len(maps) > MAPS else ""
+    note = "None: what was fitted earlier did not predict better." if correction == NONE else note
     return Table(f"Correction of {label}, in log-odds", ("what", "value"), tuple(rows), note)
 
 
@@ -348,57 +367,3 @@ def _signed(value: Estimate | None) -> str:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
-
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d8dee4; --paper: #ffffff; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --line: #30363d; --paper: #0d1117; } }
-body {
-  margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 68rem;
-  color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif;
-}
-h1 { font-size: 1.6rem; line-height: 1.25; }
-h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-p { color: var(--soft); }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.93rem; }
-th, td { padding: 0.3rem 0.7rem 0.3rem 0; border-bottom: 1px solid var(--line); }
-th, td { text-align: right; white-space: nowrap; }
-.text { text-align: left; }
-td.text + td.text { white-space: normal; overflow-wrap: anywhere; }
-svg { max-width: 100%; height: auto; display: block; margin-top: 1.5rem; }
-"""
-
-
-def page(title: str, introduction: str, tables: Sequence[Table], charts: Sequence[Chart]) -> str:
-    """The text of the HTML file."""
-    body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(introduction)}</p>"]
-    body += [_section(table) for table in tables]
-    body += [picture([chart]) for chart in charts]
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            f'<html lang="en"><head>{meta}<title>{escape(title)}</title>',
-            f"<style>{STYLE}</style></head><body>",
-            *body,
-            "</body></html>\n",
-        )
-    )
-
-
-def _section(table: Table) -> str:
-    head = "".join(f'<th scope="col"{_kind(table, place)}>{escape(cell)}</th>' for place, cell in enumerate(table.head))
-    rows = "\n".join(_row(table, row) for row in table.rows)
-    note = f"<p>{escape(table.note)}</p>" if table.note else ""
-    body = f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
-    return f"<h2>{escape(table.title)}</h2>\n{body}\n{note}"
-
-
-def _row(table: Table, row: Sequence[str]) -> str:
-    cells = (f"<td{_kind(table, place)}>{escape(cell)}</td>" for place, cell in enumerate(row))
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _kind(table: Table, place: int) -> str:
-    return ' class="text"' if place < table.texts else ""

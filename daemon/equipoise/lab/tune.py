@@ -1,12 +1,15 @@
-"""Finds the parameters with which a system predicts the burn-in of a history best, by log loss.
+"""Finds the parameters with which a system predicts the burn-in of a history best, and what that is worth.
 
 Hooke and Jeeves' pattern search (J. ACM 8, 1961) with a step of its own for every parameter, as in Rprop: longer after
 a success, shorter after a failure on both sides. It needs no gradient: some parameters are whole numbers, and some
-systems round their ratings. Every trial fits the correction (temperature and sides) anew, so that parameters are not
-chosen to make up for it.
+systems round their ratings. Predictions are corrected in every trial as they will be when they are used, so that
+parameters make up for what no correction does, and for nothing else.
 
 A weak prior keeps parameters at their start if the matches say nothing about them: each is log-normal around its start.
 One that starts at 0 switches something off, and costs a nat when it is on (Akaike's price of a parameter).
+
+A loss on matches that were searched says little about others. So the search walks forward: what it finds on the first
+matches predicts the next ones, which it sees only then.
 """
 
 from __future__ import annotations
@@ -14,17 +17,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from time import monotonic
+
+import numpy as np
 
 from equipoise.errors import RatingError
-from equipoise.lab.backtest import BURN_IN, burn_in_of, warm_up
+from equipoise.lab.backtest import BURN_IN, Correct, backtest, burn_in_of, warm_up
 from equipoise.lab.models import Model, forecast
-from equipoise.ratings.calibration import Calibration
-from equipoise.ratings.calibration_fit import apply, fit
+from equipoise.ratings.calibration_fit import apply, fit, live
 from equipoise.ratings.history import Floats, History, head, scores
 from equipoise.ratings.parameters import among, is_count
-from equipoise.ratings.quality import surprises
+from equipoise.ratings.quality import Estimate, mean, surprises
 
 TRIALS = 2000
+PARTS = (0.4, 0.6, 0.8, 1.0)
+"""Parts of the burn-in that are searched one after the other, up to the same parts of the trials and of the time."""
+FITS = 5
+"""How often a trial fits what a daemon fits every week."""
 FIRST, LEAST, LONGEST = 0.7, 0.02, 2.0
 """Steps on the search's scale, where 1 is about a factor e."""
 GROW, SHRINK = 1.5, 0.4
@@ -34,10 +43,14 @@ SPREAD = math.log(10)
 """The prior's standard deviation on the search's scale: about a factor of ten."""
 PRICE = 1.0
 """Cost of switching on a parameter that starts at 0: nats, over all matches together."""
+ROUNDING = 0.1
+"""Nats, over all matches together, that fewer digits of a parameter may cost."""
 GAIN = 1e-7
 """A smaller gain, in nats per match, counts as none."""
 RESTART = 1e-5
 """The search starts over if it gained more than this since its last start, nats per match."""
+NOT_OF_THE_MODEL = {"active", "confidence", "shadow_cap", "shadow_rounds", "stale_days", "sweeps", "tolerance"}
+"""Parameters of what is computed and what is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,7 @@ class SearchAxis:
 
     >>> axis = SearchAxis("k", start=20.0, low=0.0, high=1000.0, whole=False)
     >>> axis.value(axis.origin), axis.value(axis.origin + 1), axis.value(-50)
-    (20.0, 57.1399, 0.0)
+    (20.0, 57.1, 0.0)
     """
 
     name: str
@@ -70,10 +83,13 @@ class SearchAxis:
         return math.asinh(value / self.unit)
 
     def value(self, x: float) -> float | int:
-        """The parameter at `x`, clipped to its range and rounded to six digits."""
+        """The parameter at `x`, rounded to three digits and clipped to its range."""
+        if x == self.origin:
+            return round(self.start) if self.whole else self.start
         # Pattern moves go far out, and sinh overflows at 710.
-        value = min(max(self.unit * math.sinh(min(max(x, -50.0), 50.0)), self.low), self.high)
-        return round(value) if self.whole else float(f"{value:.6g}")
+        value = float(f"{self.unit * math.sinh(min(max(x, -50.0), 50.0)):.3g}")
+        value = min(max(value, self.low), self.high)
+        return round(value) if self.whole else value
 
     def price(self, x: float) -> float:
         """Minus the logarithm of the prior, nats."""
@@ -89,17 +105,27 @@ class SearchAxis:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The best settings that a search found, and what they gain on the burn-in."""
+    """The best settings that a search found, and what they are worth."""
 
+    start: Model
     model: Model
-    correction: Calibration
+    gain: Estimate | None
+    """How much less the log loss is than by the start, nats per match, on matches that the search had not seen; None:
+    it was ended before there were any."""
+    unseen: int
+    """Matches that `gain` is of."""
     before: float
-    """Log loss with the settings at the start, temperature and sides fitted; on the burn-in after its warm-up."""
+    """Log loss with the settings at the start, on the part of the burn-in that was searched, after its warm-up."""
     after: float
     trials: int
     finished: bool
-    """False: the trials ran out before the steps were small, or it was interrupted."""
+    """False: trials or time ran out before the steps were small, or it was interrupted."""
     interrupted: bool = False
+
+    @property
+    def is_better(self) -> bool:
+        """Whether to take the settings: they predict better what they had not seen, by two standard errors."""
+        return self.gain is not None and self.gain.is_sure
 
 
 Progress = Callable[[int, float], None]
@@ -112,7 +138,7 @@ def axes(model: Model) -> tuple[SearchAxis, ...]:
     points = []
     for parameter in fields(params):
         value = getattr(params, parameter.name)
-        if "low" not in parameter.metadata or value is None:
+        if "low" not in parameter.metadata or value is None or parameter.name in NOT_OF_THE_MODEL:
             continue
         low, high = parameter.metadata["low"], parameter.metadata["high"]
         points.append(SearchAxis(parameter.name, float(value), low, high, is_count(parameter)))
@@ -124,11 +150,13 @@ def tune(
     history: History,
     *,
     burn_in: float = BURN_IN,
+    correct: Correct | None = "live",
     trials: int = TRIALS,
+    seconds: float = math.inf,
     only: Sequence[str] = (),
     progress: Progress = lambda trials, loss: None,
 ) -> Tuned:
-    """Search all parameters, or `only` some of them; RatingError for one that has no range.
+    """Search all parameters, or `only` some of them; RatingError for one that cannot be.
 
     KeyboardInterrupt ends the search; the best settings so far are returned, once there are any.
     """
@@ -136,9 +164,60 @@ def tune(
     for name in only:
         if name not in axis_by_name:
             raise RatingError(f"{name}: not a number that {model.name} can be tuned by; {among(name, axis_by_name)}")
+    chosen = [axis for name, axis in axis_by_name.items() if name in (only or axis_by_name)]
     part = head(history, burn_in_of(history, burn_in))
-    search = _Search(model, part, [axis_by_name[name] for name in only or axis_by_name], trials, progress)
-    return search.run()
+    ends = [round(share * len(part)) for share in PARTS]
+    if not ends[0]:
+        raise RatingError(f"a burn-in of {len(part)} matches is too short to tune on a part of it")
+    budget, searches, gains, interrupt = _Budget(trials, seconds), list[_Search](), list[Floats](), False
+    begin = [axis.origin for axis in chosen]
+    try:
+        for number, seen in enumerate(ends):
+            budget.share = PARTS[number]
+            searches.append(search := _Search(model, head(part, seen), chosen, begin, correct, budget, progress))
+            search.run(twice=seen == len(part))
+            begin = search.best.places
+            if seen < len(part):
+                gains.append(_gains(model, search.model, head(part, ends[number + 1]), seen, correct))
+    except KeyboardInterrupt:
+        if not searches or searches[0].best.cost == math.inf:
+            raise
+        interrupt = True
+    best = next(search for search in reversed(searches) if search.best.cost < math.inf)
+    losses = np.concatenate([np.empty(0), *gains])
+    return Tuned(
+        model,
+        best.model,
+        mean(losses) if len(losses) else None,
+        len(losses),
+        best.before,
+        best.best.loss,
+        budget.spent,
+        not (budget.over or interrupt),
+        interrupt,
+    )
+
+
+def _gains(start: Model, model: Model, history: History, seen: int, correct: Correct | None) -> Floats:
+    """How much less the second model's loss is, match by match, after those that were seen."""
+    share = seen / len(history)
+    before, after = (backtest(each, history, burn_in=share, correct=correct) for each in (start, model))
+    return surprises(before.predicted, before.scores) - surprises(after.predicted, after.scores)
+
+
+class _Budget:
+    """The trials and the time that all searches of a tuning have together."""
+
+    def __init__(self, trials: int, seconds: float) -> None:
+        self.trials, self.seconds, self.begun = trials, seconds, monotonic()
+        self.spent = 0
+        self.share = 1.0
+        """The part of both that may be spent by now."""
+
+    @property
+    def over(self) -> bool:
+        """Whether that is spent."""
+        return self.spent >= self.trials * self.share or monotonic() - self.begun >= self.seconds * self.share
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,43 +233,62 @@ class _Search:
     """The state of one search: the best point of the present descent, and of all descents."""
 
     def __init__(
-        self, model: Model, history: History, axes: Sequence[SearchAxis], trials: int, progress: Progress
+        self,
+        model: Model,
+        history: History,
+        axes: Sequence[SearchAxis],
+        begin: list[float],
+        correct: Correct | None,
+        budget: _Budget,
+        progress: Progress,
     ) -> None:
-        self.model, self.axes = model, axes
-        # Trials fit temperature and sides alone. Advantages of maps take time in each, and belong to no parameter; the
-        # correction that is handed out has them.
+        self._start, self.axes, self.correct = model, axes, correct
+        # Trials fit temperature and sides alone. Advantages of maps take time in each, and belong to no parameter.
         self.history = replace(history, map=None, maps=())
-        self.mapped = history
         self.scores = scores(history)
-        self.start = warm_up(len(history))
-        self.most, self.trials, self.progress = trials, 0, progress
+        self.warm_up = warm_up(len(history))
+        self.budget, self.progress = budget, progress
         self.seen: dict[tuple[tuple[str, object], ...], float] = {}
         self.order = range(len(axes))
         self.steps = [0.0] * len(axes)
         self.idle: set[int] = set()
         self.untried: set[int] = set()
         """Axes that have not been switched on or off since the search started over."""
-        self.here = self.best = _Point(math.inf, math.inf, [axis.origin for axis in axes])
+        self.before = math.inf
+        self.here = self.best = _Point(math.inf, math.inf, begin)
         """The best point of this descent, and of all."""
         self.started = math.inf
         """Cost when the search last started over."""
 
-    def run(self) -> Tuned:
-        """Descend twice, with the parameters in both orders: the result depends on what is switched on first."""
-        origin, forward = self.best.places, self.order
-        before = self._fitted(self._model(origin), self.history)[1]  # RatingError if the system refuses the history
-        interrupt = False
-        try:
-            for self.order in (forward, forward[::-1]):
-                self._descend(origin)
-        except KeyboardInterrupt:
-            if self.best.cost == math.inf:
-                raise
-            interrupt = True
-        model = self._model(self.best.places)
-        correction, _ = self._fitted(model, self.mapped)
-        spent = self.trials < self.most and not interrupt
-        return Tuned(model, correction, before, self.best.loss, self.trials, spent, interrupt)
+    @property
+    def model(self) -> Model:
+        """The best one so far."""
+        return self._model(self.best.places)
+
+    def run(self, *, twice: bool) -> None:
+        """Descend from the place to begin at; `twice`: and from the start with the parameters in reverse order.
+
+        The result depends on what is switched on first.
+        """
+        # RatingError if the system refuses the history. It is measured even if the budget is spent.
+        self.before = self.seen[_key(self._start)] = self._measured(self._start)
+        self._descend(self.best.places)
+        if twice:
+            self.order = self.order[::-1]
+            self._descend([axis.origin for axis in self.axes])
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Give each parameter its start, or the fewest digits, where that costs next to nothing."""
+        self.here = self.best
+        for number, axis in enumerate(self.axes):
+            value = axis.value(self.here.places[number])
+            digits = [axis.place(float(f"{value:.{count}g}")) for count in (1, 2)]
+            for place, price in ((axis.origin, PRICE), *((place, ROUNDING) for place in digits)):
+                point = self._point(self._at(number, place))
+                if point.cost <= self.here.cost + price / (len(self.scores) - self.warm_up):
+                    self.here = self.best = point
+                    break
 
     def _descend(self, origin: list[float]) -> None:
         """Explore around the best point, then try the same step again (the pattern move)."""
@@ -205,7 +303,7 @@ class _Search:
 
     def _goes_on(self) -> bool:
         """True while any step is large; when all are small, start over if the descent since the last start gained."""
-        if self.trials >= self.most:
+        if self.budget.over:
             return False
         if any(abs(step) > LEAST for number, step in enumerate(self.steps) if number not in self.idle):
             return True
@@ -264,26 +362,28 @@ class _Search:
     def _same(self, point: Sequence[float]) -> bool:
         return abs(self._loss(point) - self.here.loss) < GAIN / 100
 
-    def _take(self, point: list[float]) -> bool:
+    def _take(self, places: list[float]) -> bool:
         """Make it the best point if it costs less; True if it does."""
-        loss = self._loss(point)
-        price = sum(axis.price(x) for axis, x in zip(self.axes, point, strict=True))
-        # The prior's nats are for all matches together, the loss is for one.
-        cost = loss + price / (len(self.scores) - self.start)
-        if not cost < self.here.cost - GAIN:
+        point = self._point(places)
+        if not point.cost < self.here.cost - GAIN:
             return False
-        self.here = _Point(cost, loss, point)
+        self.here = point
         self.best = min(self.best, self.here, key=lambda one: one.cost)
-        self.progress(self.trials, self.best.loss)
+        self.progress(self.budget.spent, self.best.loss)
         return True
 
-    def _loss(self, point: Sequence[float]) -> float:
-        """Log loss; infinite where the system refuses the settings, or when the trials have run out."""
-        model = self._model(point)
-        # By the rounded settings, not by the point: many points are the same model.
-        key = tuple(sorted(model.settings.items()))
+    def _point(self, places: list[float]) -> _Point:
+        loss = self._loss(places)
+        price = sum(axis.price(x) for axis, x in zip(self.axes, places, strict=True))
+        # The prior's nats are for all matches together, the loss is for one.
+        return _Point(loss + price / (len(self.scores) - self.warm_up), loss, places)
+
+    def _loss(self, places: Sequence[float]) -> float:
+        """Log loss; infinite where the system refuses the settings, or when trials or time have run out."""
+        model = self._model(places)
+        key = _key(model)
         if key not in self.seen:
-            if self.trials >= self.most:
+            if self.budget.over:
                 return math.inf
             try:
                 self.seen[key] = self._measured(model)
@@ -292,26 +392,29 @@ class _Search:
         return self.seen[key]
 
     def _measured(self, model: Model) -> float:
-        self.trials += 1
-        loss = self._fitted(model, self.history)[1]
-        self.progress(self.trials, self.best.loss)
-        return loss
+        """The loss after the warm-up."""
+        self.budget.spent += 1
+        said = forecast(model, self.history, often=True).predicted
+        if self.correct == "live":
+            said, _ = live(said, self.history, self.scores, FITS)
+        elif self.correct:
+            said = apply(fit(said, self.history, self.scores, self.warm_up), said, self.history)
+        self.progress(self.budget.spent, self.best.loss)
+        return log_loss(said[self.warm_up :], self.scores[self.warm_up :])
 
     def _model(self, point: Sequence[float]) -> Model:
         """The model at a point; parameters that were not given and are at their start stay unset."""
-        settings = dict(self.model.settings)
+        settings = dict(self._start.settings)
         for axis, x in zip(self.axes, point, strict=True):
             value = axis.value(x)
             if value != axis.start or axis.name in settings:
                 settings[axis.name] = value
-        return Model(self.model.name, settings)
+        return Model(self._start.name, settings)
 
-    def _fitted(self, model: Model, history: History) -> tuple[Calibration, float]:
-        """The correction, and the log loss on the matches it is fitted to, those after the warm-up."""
-        chances = forecast(model, history, often=True).predicted
-        correction = fit(chances, history, self.scores, self.start)
-        corrections = apply(correction, chances, history)
-        return correction, log_loss(corrections[self.start :], self.scores[self.start :])
+
+def _key(model: Model) -> tuple[tuple[str, object], ...]:
+    """By the rounded settings, not by the point: many points are the same model."""
+    return tuple(sorted(model.settings.items()))
 
 
 def log_loss(predicted: Floats, scores: Floats) -> float:

@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from equipoise.ratings.calibration import NONE, Calibration
-from equipoise.ratings.history import UNKNOWN, Floats, History
-from equipoise.ratings.quality import SURE, Estimate, log_odds, logistic, mean, surprises
+from equipoise.ratings.history import UNKNOWN, Floats, History, head
+from equipoise.ratings.quality import Estimate, log_odds, logistic, mean, surprises
 
 SIDE_SPREAD = 1.0
 MAP_SPREAD = 0.3
@@ -52,7 +52,7 @@ class Proposal:
     @property
     def is_better(self) -> bool:
         """Whether it is better than the present one and, unless it is none, than none: by two standard errors each."""
-        return _is_sure(self.gain_on_present) and (self.calibration == NONE or _is_sure(self.gain))
+        return self.gain_on_present.is_sure and (self.calibration == NONE or self.gain.is_sure)
 
 
 def apply(calibration: Calibration, predicted: Floats, history: History) -> Floats:
@@ -73,24 +73,27 @@ def propose(predicted: Floats, history: History, scores: Floats, present: Calibr
     It is `NONE` where the fit is no better and the present one, on the last matches, is surely worse than none: what
     was true of a pool need not stay true. `predicted` is what the system says by itself, shape (m,).
     """
-    return _proposal(_design(predicted, history), scores, history, present)
+    return _proposal(_design(predicted, history), scores, history, present)[0]
 
 
-def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, Calibration]:
+def live(predicted: Floats, history: History, scores: Floats, fits: int = 0) -> tuple[Floats, Calibration]:
     """Return the predictions that a daemon would have said, shape (m,), and its last calibration.
 
-    It fits once a week, to the matches before, and takes what is better. Without times a week is `LEAST` matches.
+    It fits once a week, to the matches before, and takes what is better. Without times a week is `LEAST` matches. With
+    `fits` it does so about that often, after equally many matches: nearly the same, and much faster.
     """
     design, chances, present = _design(predicted, history), predicted.copy(), NONE
-    times = history.started_at
-    if np.isnan(times).all():
+    times, near = history.started_at, None
+    if fits:
+        at = np.arange(len(scores)) * (fits * OFTEN / len(scores))
+    elif np.isnan(times).all():
         at = np.arange(len(scores)) * (OFTEN / LEAST)
     else:
         # A match of unknown time is as old as the one before it.
         at = np.maximum.accumulate(np.nan_to_num(times))
     weeks = np.floor((at - at[0]) / OFTEN).astype(int)
     for now, end in pairwise([*(np.flatnonzero(np.diff(weeks)) + 1).tolist(), len(scores)]):
-        proposal = _proposal(design[:now], scores[:now], history, present)
+        proposal, near = _proposal(design[:now], scores[:now], history, present, near)
         if proposal is not None and proposal.is_better:
             present = proposal.calibration
         if present != NONE:
@@ -98,16 +101,20 @@ def live(predicted: Floats, history: History, scores: Floats) -> tuple[Floats, C
     return chances, present
 
 
-def _proposal(design: Floats, scores: Floats, history: History, present: Calibration) -> Proposal | None:
+def _proposal(
+    design: Floats, scores: Floats, history: History, present: Calibration, near: Floats | None = None
+) -> tuple[Proposal | None, Floats | None]:
+    """Return the proposal and the weights of all matches, which the next fit finds its own `near`."""
     design, scores = design[-MOST:], scores[-MOST:]
     if len(scores) < LEAST:
-        return None
+        return None, None
     seen = round(SEEN * len(scores))
     bare, now = (
         surprises(logistic(design[seen:] @ _weights(calibration, history)), scores[seen:])
         for calibration in (NONE, present)
     )
-    trial, whole = _fitted(design[:seen], scores[:seen], history), _fitted(design, scores, history)
+    trial = _fitted(design[:seen], scores[:seen], history, near)
+    whole = _fitted(design, scores, history, trial)
     proposal = None
     # A negative temperature or one near 0 would say the opposite of the system or nothing: such a fit is no proposal.
     if min(trial[0], whole[0]) > SMALL:
@@ -117,17 +124,22 @@ def _proposal(design: Floats, scores: Floats, history: History, present: Calibra
     if proposal is None or not proposal.is_better:
         none = Proposal(NONE, len(scores), Estimate(0.0, 0.0), mean(now - bare))
         # Taking a calibration back is a proposal like others: the present one must be surely worse than none.
-        return none if none.is_better else proposal
-    return proposal
-
-
-def _is_sure(gain: Estimate) -> bool:
-    return gain.error is not None and gain.value > SURE * gain.error
+        return (none if none.is_better else proposal), whole
+    return proposal, whole
 
 
 def fit(predicted: Floats, history: History, scores: Floats, start: int = 0) -> Calibration:
     """Fit to these matches from `start` on; `predicted` and `scores` have shape (m,)."""
     return _named(_fitted(_design(predicted, history)[start:], scores[start:], history), history)
+
+
+def fit_if_better(predicted: Floats, history: History, scores: Floats, start: int = 0) -> Calibration:
+    """The same, or `NONE` if a fit to the first of these matches predicts the others no better than none does."""
+    seen = start + round(SEEN * (len(scores) - start))
+    trial = fit(predicted[:seen], head(history, seen), scores[:seen], start)
+    said = apply(trial, predicted, history)[seen:]
+    better = surprises(said, scores[seen:]).sum() < surprises(predicted[seen:], scores[seen:]).sum()
+    return fit(predicted, history, scores, start) if better else NONE
 
 
 def running(predicted: Floats, history: History, scores: Floats, count: int, start: int) -> tuple[Floats, Calibration]:
@@ -163,13 +175,14 @@ def _not_zero(names: Sequence[str], weights: Floats) -> Mapping[str, float]:
     return {name: weight for name, weight in zip(names, weights.tolist(), strict=True) if weight}
 
 
-def _fitted(design: Floats, scores: Floats, history: History) -> Floats:
-    """Shape (columns,): the weights. One whose column is all zero stays at its prior mean."""
+def _fitted(design: Floats, scores: Floats, history: History, near: Floats | None = None) -> Floats:
+    """Shape (columns,): the weights, searched from `near`. One whose column is all zero stays at its prior mean."""
     # In a window few of a history's maps occur; a column of zeros says nothing, and would only make the matrix larger.
     columns = np.flatnonzero(design.any(axis=0))
     means, precisions = _priors(history)
     weights = means.copy()
-    weights[columns] = _maximum(design[:, columns], scores, means[columns], precisions[columns])
+    begin = (means if near is None else near)[columns]
+    weights[columns] = _maximum(design[:, columns], scores, means[columns], precisions[columns], begin)
     return weights
 
 
@@ -210,9 +223,9 @@ def _priors(history: History) -> tuple[Floats, Floats]:
     return np.array([1.0] + [0.0] * (sides + maps)), np.array(spreads) ** -2.0
 
 
-def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats) -> Floats:
+def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats, weights: Floats) -> Floats:
     """The weights of the least loss, by Newton's method; a step that does not lower the loss is halved."""
-    weights, step = means.copy(), 1.0
+    step = 1.0
     loss = _loss(design, scores, weights, means, precisions)
     for _ in range(STEPS):
         chances = logistic(design @ weights)

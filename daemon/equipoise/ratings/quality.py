@@ -66,6 +66,11 @@ class Estimate:
     error: float | None
     """Standard error of the mean; None below two rounds."""
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is above 0 by two standard errors."""
+        return self.error is not None and self.value > SURE * self.error
+
 
 @dataclass(frozen=True, slots=True)
 class Bin:
