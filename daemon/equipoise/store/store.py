@@ -215,8 +215,8 @@ class Store:
         the session memory.
 
         The first round that fails is rolled back and undone, its error is its outcome, and the rounds behind it are
-        not tried: the outcomes are then fewer than the rounds. Rounds
-        with an outcome of another kind are durable when this returns.
+        not tried: the outcomes are then fewer than the rounds. Rounds with an outcome of another kind are durable when
+        this returns.
 
         A round id that is stored already changes nothing, and the outcome is the first answer. The memory of a round
         that waited does not replace a newer one. After a StoreError nothing of the group was written, and the
