@@ -367,7 +367,7 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "without its last line": (lambda lines: lines[:-1], "the export ends here"),
     "doubled": (lambda lines: lines * 2, "something follows the end"),
     "two without the first's end": (lambda lines: lines[:-1] + lines, "a second export begins here"),
-    "newer": (_edited(b'"version":4', b'"version":5'), "line 1: it was written by a newer Equipoise (format 5"),
+    "newer": (_edited(b'"version":5', b'"version":6'), "line 1: it was written by a newer Equipoise (format 6"),
     "foreign JSON": (lambda lines: [b'{"matches": []}\n'], "line 1: this is no export"),
     "text that is not UTF-8": (lambda lines: [b'{"\x84": 1}\n'], "line 1: this is no export"),
     "foreign bytes": (lambda lines: [b"\xff\xfe\x00PK\n"], "line 1: this is no export"),

@@ -122,7 +122,7 @@ async def show_server(visit: Visit) -> Shown:
         "peer": None if visit.public else next(iter(answer.game_servers), None),
         "version": None if visit.public else answer.version,
         "script": script,
-        "behind": script is SCRIPTS["tf2"] and is_old(status.plugin, script, answer.version),
+        "behind": visit.admin and script is SCRIPTS["tf2"] and is_old(status.plugin, script, answer.version),
         "names": {each.id: each.name or each.id for each in roster.players},
     }
     return Shown("server.html", server, values)

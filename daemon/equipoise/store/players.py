@@ -111,7 +111,7 @@ BREAK_SECONDS = 2 * 3600.0
 _GATHER = """
 WITH back AS (
     SELECT players.rowid AS row, row_number() OVER () AS place
-    FROM json_each(:players) AS wanted CROSS JOIN players ON players.pool = :pool AND players.id = wanted.value
+    FROM json_each(:players) AS present CROSS JOIN players ON players.pool = :pool AND players.id = present.value
     WHERE last_played < :since
 )
 UPDATE players SET rowid = (SELECT max(rowid) FROM players) + place FROM back WHERE players.rowid = back.row
