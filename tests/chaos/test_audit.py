@@ -80,7 +80,7 @@ def test_the_store_has_what_tells_right_from_wrong(arena: Arena) -> None:
             ["INSERT INTO decisions (server, at, kind, reason) VALUES ('alone', 1, 'failed', 'KeyError: 7')"],
             "answers",
         ),
-        (["INSERT INTO players VALUES ('main', 'stranger', 1, 1000.0, 0, 0, NULL, '{}')"], "duplicated"),
+        (["INSERT INTO players VALUES ('main', 'stranger', 1, 1000.0, 0, 0, NULL, '{}', 0, 0, 0, 0)"], "duplicated"),
     ],
 )
 def test_a_store_that_was_tampered_with_is_found_out(

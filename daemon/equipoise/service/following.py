@@ -66,6 +66,8 @@ class Follower:
         self._due = asyncio.Event()
         self._idle = asyncio.Event()
         self._anew = False
+        self._leave: int | None = None
+        """The event behind which its own snapshots are of a state that was left."""
         self._behind_since: float | None = None
         """When an answer first did without it, by the event loop's clock; None: the last one did not."""
         self._stopped = False
@@ -113,9 +115,11 @@ class Follower:
             self._idle.clear()
         self._due.set()
 
-    def rebuild(self) -> None:
-        """The past has changed."""
+    def rebuild(self, leave: int | None = None) -> None:
+        """The past has changed; `leave`: an event behind which the snapshots that were kept here lead nowhere."""
         self._anew, self.ready = True, False
+        if leave is not None:
+            self._leave = leave
         self._new.clear()  # one of them may be struck
         self._changed()
         self.wake()
@@ -201,6 +205,9 @@ class Follower:
     async def _to_go_on(self) -> Place:
         if self._anew:
             self._place, self._anew = None, False
+            if self._leave is not None:  # here, behind the snapshot that it kept last
+                await self._store.leave_snapshots(self.pool, "balance", self._leave)
+                self._leave = None
         place = self._place or await self._begun()
         # It was at the end when it stopped; now something was stored behind that.
         place.at_end = False

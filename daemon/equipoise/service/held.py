@@ -246,7 +246,7 @@ class Held:
         # Not those whom memory was told to forget meanwhile.
         players = {player: copy for player, copy in made.players.items() if player in self._used}
         self._be(replace(made, players=players))
-        self.version += 1
+        self.version += bool(made.players or made.shared)
 
     def _be(self, as_it_was: Before) -> None:
         versions = as_it_was.versions.players

@@ -395,33 +395,39 @@ class SharedPool(Pool):
         if self.system.sequential:
             async with self._lock:
                 await self._held.read(self.store, self.name)
-                if await self._is_apart("system", self.system, players, self.system.skill_values(players)):
+                skills = self.system.skill_values(players)
+                reference = await self._left("system", self.system, players, skills)
+                if reference is not None:
+                    await self.store.leave_snapshots(self.name, "system", reference)
                     self._held.outdate(())
                     await self._held.read(self.store, self.name)
         follower = self.follower
         if follower is not None and follower.ready and follower.like.sequential:
             skills, number = follower.system.skill_values(players), follower.number
-            if await self._is_apart("balance", follower.like, players, skills, number):
-                follower.rebuild()
+            reference = await self._left("balance", follower.like, players, skills, number)
+            if reference is not None:
+                follower.rebuild(leave=reference)
 
-    async def _is_apart(
+    async def _left(
         self,
         purpose: Purpose,
         like: System[Any],
         players: Sequence[PlayerId],
         skills: Sequence[float],
         number: int = sys.maxsize,
-    ) -> bool:
-        """Tell whether skills after an event are others than those that the reference leads to."""
-        if await self.store.snapshot(self.name, purpose, number) is None:
-            return False  # it is of a later event
+    ) -> int | None:
+        """Return the event of the reference that leads to other skills after an event than these; None: to the same."""
+        reference = await self.store.snapshot(self.name, purpose, number)
+        if reference is None:
+            return None  # it is of a later event
         place = await begun(self.store, self.name, purpose, like, fingerprint_of(self.system), number)
         await place.go_to_end(number)
         after = place.replayed.system.skill_values(players)
         apart = max((abs(old - new) for old, new in zip(skills, after, strict=True)), default=0.0)
-        if apart > SAME:
-            log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": self.name})
-        return apart > SAME
+        if apart <= SAME:
+            return None
+        log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": self.name})
+        return reference.number
 
     # Appending: rounds from the ring, and edits.
 

@@ -106,6 +106,12 @@ def outdate(db: sqlite3.Connection, pool: str, number: int) -> None:
     db.execute("DELETE FROM snapshots WHERE pool = ? AND number >= ? AND NOT base", (pool, number))
 
 
+def leave(db: sqlite3.Connection, pool: str, purpose: Purpose, number: int) -> None:
+    """What was made behind the event with this number is of a state that was left."""
+    query = "DELETE FROM snapshots WHERE pool = ? AND purpose = ? AND number > ? AND NOT base"
+    db.execute(query, (pool, purpose, number))
+
+
 def forget(db: sqlite3.Connection, pool: str) -> None:
     """Delete all of a pool."""
     db.execute("DELETE FROM snapshots WHERE pool = ?", (pool,))

@@ -316,6 +316,10 @@ class Store:
         await self._read(self._notes.write)  # predictions of rounds behind a snapshot are not made again
         await self._write(lambda db: snapshots.keep(db, pool, snapshot, seen))
 
+    async def leave_snapshots(self, pool: str, purpose: Purpose, number: int) -> None:
+        """Delete the snapshots of a state that was left: those behind event `number`."""
+        await self._write(lambda db: snapshots.leave(db, pool, purpose, number))
+
     async def pool_of(self, server: ServerId, round_id: RoundId) -> str | None:
         """The pool that a stored round belongs to; None: it is not stored."""
         return await self._read(lambda db: rounds.pool_of(db, server, round_id))
@@ -889,8 +893,10 @@ class Store:
             if first:
                 self._note_followed(db)
 
-        # What is there may be millions of rows, whose end nobody is to wait for.
-        await (self._taken_over(write) if first else self._read(write))
+        # What is there may be millions of rows, whose end nobody is to wait for. A daemon that starts cannot do without
+        # its own calls meanwhile.
+        large = first and (await self.holds(pool))[1] > LARGE
+        await self._taken_over(write, large=large)
         self._hidden = None
 
     async def drop(self, pool: str, position: Position | None = None) -> None:

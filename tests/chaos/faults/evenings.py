@@ -118,9 +118,9 @@ class Evening:
     # What breaks the daemon meanwhile.
 
     def breaks(self, ends: Event) -> None:
-        """Kill it, stop it, hold it, lock its store: one after the other, with a pause."""
+        """Kill it, stop it, hold it, lock its store: one after the other, with a pause, the first at once."""
         rng, daemon = self.trial.rng, self.daemon
-        while not ends.wait(rng.uniform(0.5, 2.5)):
+        while not self.tried or not ends.wait(rng.uniform(0.5, 2.5)):
             self.calm.clear()
             fault = rng.choice(("kill", "kill", "stop", "hold", "lock"))
             self.tried[fault] += 1
