@@ -105,8 +105,8 @@ MUTANTS = (
     Mutant(
         "the system that makes the teams keeps what was undone",
         "service/following.py",
-        "        self._anew, self.ready = True, False\n        self._new.clear()",
-        "        self._new.clear()",
+        "        self._anew, self.ready = True, False\n        if leave",
+        "        if leave",
         ("people, edits",),
     ),
     Mutant(
