@@ -47,10 +47,13 @@ def test_a_webhook_and_a_database_may_be_on_other_machines(tmp_path: Path) -> No
         file.write_text(text)
 
 
-@pytest.mark.parametrize("path", ["/root/.local/bin/equipoise", "/home/eva/venv/bin/equipoise", "/tmp/venv/bin/python"])
-def test_a_command_that_the_service_does_not_see_is_refused_with_the_repair(path: str) -> None:
+@pytest.mark.parametrize(
+    "place", ["~root/.local/bin/equipoise", "/home/eva/venv/bin/equipoise", "/tmp/venv/bin/python"]
+)
+def test_a_command_that_the_service_does_not_see_is_refused_with_the_repair(place: str) -> None:
+    path = Path(place).expanduser()
     with pytest.raises(ConfigError) as refusal:
-        check_seen(Path("/usr/local/bin/equipoise"), Path(path))
+        check_seen(Path("/usr/local/bin/equipoise"), path)
     assert str(refusal.value).startswith(f"{path}: the service does not see what is in /")
     assert str(refusal.value).endswith(f"Install it with: {REPAIR}")
 

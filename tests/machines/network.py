@@ -179,7 +179,7 @@ def ssh(game: Machine, daemon: Machine, folder: Path, port: int) -> Iterator[Non
     (home / ".ssh").mkdir(parents=True, mode=0o700)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     (home / ".ssh" / "authorized_keys").write_text(key.with_suffix(".pub").read_text())
-    script = 'mount --bind "$1" /root && exec "$2" -F -E -p "$3" -P /root/pid -r /root/host'
+    script = 'mount --bind "$1" ~root && exec "$2" -F -E -p "$3" -P ~root/pid -r ~root/host'
     host = home / "host"
     subprocess.run([installed("dropbearkey"), "-t", "ed25519", "-f", host], check=True, capture_output=True)
     words = ["sh", "-c", script, "sh", home, installed("dropbear"), f"{daemon.address}:2222"]

@@ -42,22 +42,23 @@ async def opened(
         await log.close()
 
 
+async def said(url: str, password: str = PASSWORD, error: type[StoreError] = LogError) -> str:
+    """The message of the error with which a log cannot be opened."""
+    log = SharedLog(url, password, "one")
+    try:
+        with pytest.raises(error) as caught:
+            await log.open()
+    finally:
+        await log.close()
+    return str(caught.value)
+
+
 def refused(url: str, password: str = PASSWORD) -> str:
     """What is said of a database that will never serve."""
-
-    async def run() -> str:
-        log = SharedLog(url, password, "one")
-        try:
-            with pytest.raises(LogRefused) as caught:
-                await log.open()
-        finally:
-            await log.close()
-        return str(caught.value)
-
-    said = asyncio.run(run())
-    assert password not in said
-    assert "\n" not in said
-    return said
+    message = asyncio.run(said(url, password, LogRefused))
+    assert password not in message
+    assert "\n" not in message
+    return message
 
 
 # What is refused.
@@ -77,16 +78,6 @@ def test_a_wrong_password_role_host_or_database_is_refused_with_what_to_correct(
 
 def test_a_server_that_does_not_listen_or_lets_nobody_in_is_said_in_plain_words(postgres: Postgres) -> None:
     database = postgres.database()
-
-    async def said(url: str) -> str:
-        log = SharedLog(url, PASSWORD, "one")
-        try:
-            with pytest.raises(LogError) as caught:
-                await log.open()
-        finally:
-            await log.close()
-        return str(caught.value)
-
     for url in (postgres.url(database, port=1), f"postgresql:///{database}?host=/nowhere&user={OWNER}"):
         assert "nothing listens there: is PostgreSQL started" in asyncio.run(said(url))
     with cluster() as server:

@@ -227,7 +227,7 @@ def upgraded(walk: Walk, machine: Machine) -> None:
 
 def replace_wheel(folder: Path, machine: Machine) -> None:
     """Another release in root's home, where there was one."""
-    machine.run("rm -f /root/equipoise-*")
+    machine.run("rm -f ~/equipoise-*")
     for path in folder.iterdir():
         shutil.copy(path, machine.root / "root")
 
@@ -235,13 +235,13 @@ def replace_wheel(folder: Path, machine: Machine) -> None:
 def start_playing(machine: Machine, count: int) -> None:
     """Let a game server play, a round every quarter of a second."""
     play = f"python3 /srv/walk/play.py /srv/arena-1/tf/cfg/sourcemod/equipoise.cfg {count} 0.25"
-    machine.run(f"setsid bash -c '{play} >/root/played; echo $? >/root/ended' </dev/null >/dev/null 2>&1 & sleep 2")
+    machine.run(f"setsid bash -c '{play} >~/played; echo $? >~/ended' </dev/null >/dev/null 2>&1 & sleep 2")
 
 
 def end_playing(machine: Machine) -> None:
     """Wait until that game server has played."""
-    machine.run("until test -e /root/ended; do sleep 0.2; done; tail -n 1 /root/played; test $(cat /root/ended) = 0")
-    machine.run("rm /root/ended /root/played")
+    machine.run("until test -e ~/ended; do sleep 0.2; done; tail -n 1 ~/played; test $(cat ~/ended) = 0")
+    machine.run("rm ~/ended ~/played")
 
 
 def rounds(machine: Machine) -> int:
@@ -261,7 +261,7 @@ def earlier(walk: Walk, machine: Machine) -> bool:
         return False
     machine.run("PIPX_HOME=/opt/pipx pipx runpip equipoise install --no-deps --force-reinstall /srv/wheels/*.whl")
     # `pipx install --force` of Debian 13 installs all libraries again, and the booted machine has no network.
-    machine.run("PIPX_HOME=/opt/pipx pipx runpip equipoise download --quiet --dest /root/wheels /root/equipoise-*.whl")
+    machine.run("PIPX_HOME=/opt/pipx pipx runpip equipoise download --quiet --dest ~/wheels ~/equipoise-*.whl")
     for library in (machine.root / "root/wheels").iterdir():
         if not library.name.startswith("equipoise-"):
             shutil.move(library, machine.wheels)

@@ -37,7 +37,7 @@ def backtest(done: Backtest) -> Json:
 
 
 def checked(reading: Reading) -> Json:
-    """What was understood of a history's files, and what is wrong in them."""
+    """Return how a history's files were read, and what is wrong in them."""
     faults, history = reading.faults, reading.history
     return {
         "files": [

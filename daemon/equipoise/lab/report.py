@@ -199,7 +199,7 @@ def _section(section: Section) -> str:
 
 
 def _wide(name: str, content: str) -> str:
-    """What may be wider than the page is moved sideways, also by keys."""
+    """Return content that may be wider than the page in a box that is moved sideways, also by keys."""
     return f'<div class="wide" role="region" aria-label="{escape(name)}" tabindex="0">{content}</div>'
 
 

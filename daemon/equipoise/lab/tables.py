@@ -145,7 +145,7 @@ def fitted(ended: Convergence, label: str) -> Table:
 
 
 def checked(reading: Reading) -> list[Table]:
-    """What was understood of a history's files, and what is wrong in them."""
+    """Return how a history's files were read, and what is wrong in them."""
     names = [Path(table.name).name for table in reading.tables]
     facts = [(name, f"{len(table):,} rows, {table.form}") for name, table in zip(names, reading.tables, strict=True)]
     facts += [

@@ -413,7 +413,7 @@ class _Search:
 
 
 def _key(model: Model) -> tuple[tuple[str, object], ...]:
-    """By the rounded settings, not by the point: many points are the same model."""
+    """Return the rounded settings, not the point: many points are the same model."""
     return tuple(sorted(model.settings.items()))
 
 

@@ -83,7 +83,7 @@ class Connection:
         return bool(await self.fetchval(f"WITH {head} SELECT count(*) FROM part0", *values))
 
     async def fetch(self, query: str, *values: object) -> Any:
-        """Return all rows."""
+        """Return all rows of a query, in its order."""
         return await self._bounded(self._raw.fetch(query, *values))
 
     async def fetchrow(self, query: str, *values: object) -> Any:

@@ -142,7 +142,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the database is and has, for operators."""
+    """The state of a database, for operators."""
 
     version: str
     durable: bool

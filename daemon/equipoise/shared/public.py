@@ -106,7 +106,7 @@ PUBLIC = (
 
 
 class Changes:
-    """What events change in the tables above, row by row: what came last counts."""
+    """The changes by events in the tables above, row by row: the last one counts."""
 
     def __init__(self) -> None:
         self._anew = False

@@ -81,7 +81,7 @@ OF_ROUNDS = ("rounds", "participants", "voids")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one event did, on its way to the log."""
+    """An event on its way to the log: the rows that it has changed."""
 
     kind: str
     """`round`, the action of an edit, or another word for people who read the log."""
@@ -92,7 +92,7 @@ class Change:
 
 @dataclass(slots=True)
 class Taken:
-    """What an event from the log has changed here."""
+    """The changes by an event from the log to this store."""
 
     number: int | None = None
     """The store's number for the event; None: it has none."""

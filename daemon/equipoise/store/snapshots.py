@@ -107,7 +107,7 @@ def outdate(db: sqlite3.Connection, pool: str, number: int) -> None:
 
 
 def leave(db: sqlite3.Connection, pool: str, purpose: Purpose, number: int) -> None:
-    """What was made behind the event with this number is of a state that was left."""
+    """Delete the snapshots behind the event with this number: they are of a state that was left."""
     query = "DELETE FROM snapshots WHERE pool = ? AND purpose = ? AND number > ? AND NOT base"
     db.execute(query, (pool, purpose, number))
 

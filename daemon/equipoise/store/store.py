@@ -103,7 +103,7 @@ T = TypeVar("T")
 
 
 class SoFar(NamedTuple):
-    """What happened on a server in one time on a map, and its last decisions; each newest first."""
+    """Results and chances of a server in one time on a map, and its last decisions; each newest first."""
 
     results: Sequence[listings.Result]
     chances: Sequence[Chance]

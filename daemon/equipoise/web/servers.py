@@ -10,8 +10,8 @@ import asyncio
 import hashlib
 import os
 import shlex
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -316,23 +316,13 @@ async def command(request: Request) -> CommandDone:
         if seen_of(host, shown) != body.seen:
             raise refused("changed", CHANGED)
         version = shown.version
-    if not body.dry_run:
+    if body.dry_run:
+        answer = _accepted(await _look(host, words, request.caller.who))
+    else:
         status = host.status()
         before = f"{'on' if status.enabled else 'off'}, pending: {status.pending or 'nothing'}"
-        entry = Audit(services.clock.epoch(), request.caller.who, "command", host.server, before, " ".join(words))
-        # Before it is carried out: an order that the audit does not take is not given.
-        await services.store.audit(entry)
-    try:
-        if body.dry_run:
-            answer = await _look(host, words, request.caller.who)
-        else:
-            answer = await host.command(words, request.caller.who, version=version)
-        if not answer.ok:
-            raise refused("refused", " ".join(line.english for line in answer.lines))
-    except ScriptError as error:
-        if not body.dry_run:
-            await _audit_failure(services, entry, error)
-        raise
+        async with _audited(request, "command", host.server, before, " ".join(words)):
+            answer = _accepted(await host.command(words, request.caller.who, version=version))
     game = services.games[host.server]
     return CommandDone(
         lines=tuple(_line(line) for line in answer.lines),
@@ -367,12 +357,27 @@ def _line(text: Text) -> Line:
     return Line(text.phrase.key, tuple(args), text.english)
 
 
-async def _audit_failure(services: Services, entry: Audit, error: ScriptError) -> None:
-    """Say in the audit that what its last line says was not done."""
-    with suppress(StoreError):  # the refusal says more
-        await services.store.audit(
-            replace(entry, at=services.clock.epoch(), before=entry.after, after=f"failed: {error.message}")
-        )
+def _accepted(answer: CommandAnswer) -> CommandAnswer:
+    if not answer.ok:
+        raise refused("refused", " ".join(line.english for line in answer.lines))
+    return answer
+
+
+@asynccontextmanager
+async def _audited(request: Request, action: str, server: ServerId, before: str, after: str) -> AsyncIterator[None]:
+    """Write an order into the audit before it is carried out, in the block, and behind it that it failed, if it does.
+
+    An order that the audit does not take is not given.
+    """
+    store, clock = request.services.store, request.services.clock
+    entry = Audit(clock.epoch(), request.caller.who, action, server, before, after)
+    await store.audit(entry)
+    try:
+        yield
+    except ScriptError as error:
+        with suppress(StoreError):  # the refusal says more
+            await store.audit(replace(entry, at=clock.epoch(), before=after, after=f"failed: {error.message}"))
+        raise
 
 
 async def _proposed(proposal: Proposal, host: Host, game: Game) -> Proposed:
@@ -432,14 +437,11 @@ async def send_command(request: Request) -> ConsoleOutput:
     host.write_down()  # names of those who have just come, too
     names = await names_of(host.pool, (entry.id for entry in host.session.state.roster.entries))
     text = check_command(request.body.command, names.values())
-    entry = Audit(services.clock.epoch(), request.caller.who, "rcon", host.server, "", text)
-    await services.store.audit(entry)
-    try:
-        output = await services.game_servers.execute(host.server, text)
-    except PeerError as error:
-        failure = ScriptError("game_server", f"RCON of {host.server}: {error}", status=502)
-        await _audit_failure(services, entry, failure)
-        raise failure from None
+    async with _audited(request, "rcon", host.server, "", text):
+        try:
+            output = await services.game_servers.execute(host.server, text)
+        except PeerError as error:
+            raise ScriptError("game_server", f"RCON of {host.server}: {error}", status=502) from None
     return ConsoleOutput(output=None if output is None else await asyncio.to_thread(defused, output))
 
 
@@ -507,13 +509,8 @@ async def update_plugin(request: Request) -> PluginUpdated:
     )
     if body.dry_run:
         return updated
-    entry = Audit(services.clock.epoch(), request.caller.who, "plugin", host.server, updated.before, updated.version)
-    await services.store.audit(entry)
-    try:
+    async with _audited(request, "plugin", host.server, updated.before, updated.version):
         await asyncio.to_thread(_install_plugin, services.config, host.server, folder)
-    except ScriptError as error:
-        await _audit_failure(services, entry, error)
-        raise
     if not updated.rcon:
         return updated
     try:

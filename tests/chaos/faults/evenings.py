@@ -221,6 +221,11 @@ class Evening:
 
     # What is compared at the end.
 
+    def noted(self) -> int:
+        """Note in the table what was tried; returns how often."""
+        self.trial.note = ", ".join(f"{name} {count}" for name, count in sorted(self.tried.items()))
+        return self.tried.total()
+
     def ends(self) -> None:
         """Compare rounds, live ratings, those after a start, and those of a replay."""
         verdict = self.trial.verdict
@@ -356,19 +361,19 @@ def differ(one: object, other: object) -> bool:
     return one != other
 
 
+POOLS = {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"'}
+SERVERS = {
+    "koth-1": ("own", "koth"),
+    "payload-1": ("own", "payload"),
+    "koth-2": ("both", "koth"),
+    "ns2-1": ("ns2", "ns2"),
+}
+"""By name, each with its pool and its mode."""
+
+
 def people(trial: Trial) -> int:
     """`joint` with players' own scores, by itself and behind SynElo, in every kind of game."""
-    evening = Evening(
-        trial,
-        {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"'},
-        {
-            "koth-1": ("own", "koth"),
-            "payload-1": ("own", "payload"),
-            "koth-2": ("both", "koth"),
-            "arena-1": ("both", "arena"),
-            "ns2-1": ("ns2", "ns2"),
-        },
-    )
+    evening = Evening(trial, POOLS, {**SERVERS, "arena-1": ("both", "arena")})
     evening.plays()
     evening.ends()
     return sum(crowd.number for crowd in evening.crowds)
@@ -388,16 +393,7 @@ def every_system(trial: Trial) -> int:
 
 def people_and_faults(trial: Trial) -> int:
     """The same while the daemon is killed, stopped, held, and its store is locked."""
-    evening = Evening(
-        trial,
-        {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"'},
-        {
-            "koth-1": ("own", "koth"),
-            "payload-1": ("own", "payload"),
-            "koth-2": ("both", "koth"),
-            "ns2-1": ("ns2", "ns2"),
-        },
-    )
+    evening = Evening(trial, POOLS, SERVERS)
     evening.plays(evening.breaks)
     evening.ends()
     return sum(evening.tried.values())
@@ -437,7 +433,7 @@ def people_and_neighbours(trial: Trial) -> int:
 def people_and_pages(trial: Trial) -> int:
     """Browsers that open and send whatever the page offers, and readers of the stream, through faults."""
     servers = {"koth-1": ("own", "koth"), "payload-1": ("both", "payload"), "ns2-1": ("ns2", "ns2")}
-    evening = Evening(trial, {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"'}, servers)
+    evening = Evening(trial, POOLS, servers)
     wrong = trial.verdict.answers
 
     def opened(ends: Event) -> None:
@@ -448,8 +444,7 @@ def people_and_pages(trial: Trial) -> int:
 
     evening.plays(evening.breaks, opened, opened, watched, watched, watched)
     evening.ends()
-    trial.note = ", ".join(f"{name} {count}" for name, count in sorted(evening.tried.items()))
-    return sum(evening.tried.values())
+    return evening.noted()
 
 
 def memory(pid: int) -> int:
@@ -461,7 +456,7 @@ def people_and_edits(trial: Trial) -> int:
     """Edits of all kinds between rounds and faults."""
     evening = Evening(
         trial,
-        {"own": JOINT, "both": BOTH, "ns2": 'system = "ns2"', "whole": 'system = "trueskill_through_time"'},
+        {**POOLS, "whole": 'system = "trueskill_through_time"'},
         {
             "koth-1": ("own", "koth"),
             "koth-2": ("both", "koth"),
@@ -471,8 +466,7 @@ def people_and_edits(trial: Trial) -> int:
     )
     evening.plays(evening.breaks, evening.edits)
     evening.ends()
-    trial.note = ", ".join(f"{name} {count}" for name, count in sorted(evening.tried.items()))
-    return sum(evening.tried.values())
+    return evening.noted()
 
 
 FAULTS = (

@@ -186,7 +186,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         return record and replace(record, ring=record.ring[:], errors=record.errors[:])
 
     def put(self, player: PlayerId, copy: SynEloPlayer | None) -> None:
-        """Hold the record."""
+        """Make the player's record what `copy` returned; None: they were not held."""
         if copy is None:
             self.forget(player)
         else:
