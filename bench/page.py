@@ -61,11 +61,12 @@ def main(words: Sequence[str] = ()) -> None:
     parser = ArgumentParser(prog="python -m bench.page", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of the large store (default: %(default)s)")
     parser.add_argument("--store", type=Path, help="state directory of a large store that is there already")
-    parser.add_argument("--walls", nargs=2, metavar=("PORT", "TOKEN"), help="only be the walls, until stopped")
+    parser.add_argument("--walls", metavar="PORT:TOKEN", help="only be the walls, until stopped")
     parser.add_argument("--public", metavar="PORT", type=int, help="only ask for public pages, until stopped")
     options = parser.parse_args(words)
     if options.walls:
-        asyncio.run(Walls(int(options.walls[0]), options.walls[1]).watch())
+        port, _, token = options.walls.partition(":")
+        asyncio.run(Walls(int(port), token).watch())
         return
     if options.public:
         asyncio.run(ask_publicly(options.public))
@@ -386,7 +387,7 @@ def walls(made: Path) -> None:
         games.play(Phase("first"), SECONDS)  # machine code is compiled, names are known
         for _ in range(TURNS):
             games.play(alone, SECONDS)
-            with _beside("--walls", str(daemon.port), daemon.token) as seen:
+            with _beside(f"--walls={daemon.port}:{daemon.token}") as seen:
                 games.play(watched, SECONDS)
                 with _beside("--public", str(public)) as asked:
                     games.play(both, SECONDS)
