@@ -46,6 +46,8 @@ SILENCE = (0.3, 8.0)
 """Seconds that something is away or silent: shorter and longer than the daemons wait for an answer, which is 5 s."""
 CHECKED = ("lost", "twice", "order", "differ", "ratings", "memory", "edits", "answers")
 ROUNDS = "SELECT server, id FROM rounds"
+APPEND, COMMIT = b"\0\0\0\5round", b"COMMIT\0"
+"""Bytes of a request that appends a round, where nobody came between with its commit, and of a commit by itself."""
 SAID = re.compile(r"Traceback|damaged|restored database|went back|does not follow", re.IGNORECASE)
 """Words that no fault of these makes a daemon write into its log."""
 
@@ -141,6 +143,8 @@ class Trial:
     machines: list[Machine]
     call: Callable[[Callable[[], None]], object]
     """Run something where the networks run."""
+    lost: Counter[bytes] = field(default_factory=Counter)
+    """Answers that were lost on purpose, by what was asked."""
 
     def restart(self, one: Machine, seconds: float) -> None:
         one.kill()
@@ -177,12 +181,18 @@ class Trial:
         one.network.lose_answer_to = words
         ends_at = time.monotonic() + 3.0
         while one.network.lose_answer_to and time.monotonic() < ends_at:
-            time.sleep(0.001)
+            time.sleep(0.002)
+        self.lost[words] += one.network.lose_answer_to is None
         one.network.lose_answer_to = None
+
+    def lose_lock(self, one: Machine) -> None:
+        """Lose the answer to a lock; a connection says its words once, so it is a new one."""
+        self.call(one.network.heal)
+        self.lose(one, b"FOR UPDATE")
 
     def kill_at_commit(self, one: Machine, seconds: float) -> None:
         """Between the commit in the log and the one in the store."""
-        self.lose(one, b"COMMIT;")
+        self.lose(one, APPEND)
         self.restart(one, seconds)
 
     def postgres(self, how: signal.Signals, seconds: float) -> None:
@@ -191,7 +201,7 @@ class Trial:
         self.server.start()
 
     def postgres_at_commit(self, one: Machine, how: signal.Signals, seconds: float) -> None:
-        self.lose(one, b"COMMIT;")
+        self.lose(one, APPEND)
         self.postgres(how, seconds)
 
 
@@ -206,9 +216,9 @@ OF_MACHINE: dict[str, Fault] = {
     "network silent to the database": lambda trial, one, s: trial.silence(one, s, to_server=False, to_client=True),
     "network silent to the daemon": lambda trial, one, s: trial.silence(one, s, to_server=True, to_client=False),
     "network slow": lambda trial, one, seconds: trial.slow(one, seconds),
-    "answer to a commit lost": lambda trial, one, seconds: trial.lose(one, b"COMMIT;"),
-    "answer to an insert lost": lambda trial, one, seconds: trial.lose(one, b"INSERT INTO equipoise.events"),
-    "answer to a lock lost": lambda trial, one, seconds: trial.lose(one, b"FOR UPDATE"),
+    "answer to a commit lost": lambda trial, one, seconds: trial.lose(one, COMMIT),
+    "answer to an append lost": lambda trial, one, seconds: trial.lose(one, APPEND),
+    "answer to a lock lost": lambda trial, one, seconds: trial.lose_lock(one),
 }
 OF_POSTGRES: dict[str, Fault] = {
     "database stopped": lambda trial, one, seconds: trial.postgres(signal.SIGINT, seconds / 2),
@@ -414,8 +424,9 @@ def run(folder: Path, seed: int, seconds: float, watch: Callable[[str], None]) -
         for thread in threads:
             thread.start()
         began = time.monotonic()
+        trial = Trial(server, machines, call)
         try:
-            break_things(Trial(server, machines, call), rng, began + seconds, tried, watch)
+            break_things(trial, rng, began + seconds, tried, watch)
         finally:
             ends.set()
             for thread in threads:
@@ -438,6 +449,7 @@ def run(folder: Path, seed: int, seconds: float, watch: Callable[[str], None]) -
         f"{count} events in {played:.0f} s, settled in {settled:.0f} s: {len(book.rounds)} rounds, "
         f"{len(book.kept)} of them kept at first; scripts moved {moves.total()} times",
         f"edits: {', '.join(f'{each} {number}' for each, number in sorted(edits.counts.items()))}",
+        f"answers lost: {', '.join(f'to {words!r} {number}' for words, number in trial.lost.items())}",
         "",
         *(f"{kind:10}{len(cases):5}" for kind, cases in wrong.items()),
     ]
