@@ -207,7 +207,10 @@ async def test_a_wrong_password_is_said_until_the_configuration_is_loaded_again(
         for _ in range(12):
             assert (await send(daemon, "sv_status")).status == 502
         assert len(server.wrong["127.0.0.1"]) == 1
-        assert "password is wrong" in await remarks(daemon)
+        shown = await remarks(daemon)
+        assert "RCON" not in shown
+        assert "arena-1: the web admin refused user and password" in shown
+        assert "correct rcon_user and the file of rcon_password_file" in shown
         assert "the web admin refuses user and password" in await said(daemon)
         (tmp_path / "rcon").write_text(PASSWORD)
         answered = await call(daemon, "POST", "/v1/admin/reload", {})

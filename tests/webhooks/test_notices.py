@@ -154,7 +154,7 @@ async def test_a_refused_rcon_login_is_told_until_it_is_mended(tmp_path: Path) -
             with pytest.raises(PeerError):
                 await peers.execute(SERVER, "status")
             (notice,) = await rig.look()
-            assert (notice.event, notice.text) == ("rcon", "arena-1: the game server refuses the RCON password")
+            assert (notice.event, notice.text) == ("rcon", "arena-1: the game server refused the RCON password")
             peers.set({SERVER: rcon(port)})
             await peers.execute(SERVER, "status")
             assert await rig.later() == ["arena-1: RCON is not refused any more, after 10 s"]

@@ -493,26 +493,28 @@ def _of_inspection(server: ServerStatus, inspection: Inspection, version: str) -
 # What RCON and A2S say of game servers beside what their scripts say.
 
 
-def remarks(server: ServerStatus, peer: PeerStatus) -> Iterator[str]:
+def remarks(server: ServerStatus, peer: PeerStatus, script: Script) -> Iterator[str]:
     """Sentences for the operator of one server, each with what to do."""
-    if (silence := _silence(server, peer)) is not None:
+    if (silence := _silence(server, peer, script)) is not None:
         yield f"{server.server}: {silence}."
     match peer.rcon.state:
         case "refused":
-            advice = f"correct the file of rcon_password_file, then: {RELOAD}"
-            yield f"{server.server}: the RCON password is wrong and is not tried again: {advice}."
+            # NS2's web admin refuses a user and a password: the error says who refused what.
+            named = "rcon_user and the file" if script is SCRIPTS["ns2"] else "the file"
+            advice = f"correct {named} of rcon_password_file, then: {RELOAD}"
+            yield f"{server.server}: {peer.rcon.error}, and it is not tried again: {advice}."
         case "closed" | "unreachable":
             yield f"{server.server}: RCON at {peer.rcon.address} failed: {peer.rcon.error}."
 
 
-def _silence(server: ServerStatus, peer: PeerStatus) -> str | None:
+def _silence(server: ServerStatus, peer: PeerStatus, script: Script) -> str | None:
     """One of the two is silent although the other is not; or both are."""
     query = peer.query
     heard = server.silent_seconds is not None and not server.lost
     if query.state == "answers" and query.answer is not None and not (heard or awaited(server)):
-        script = f"its script {_never(server) if server.silent_seconds is None else 'is silent'}"
+        silent = f"its script {_never(server) if server.silent_seconds is None else 'is silent'}"
         seen = f"the game server answers ({query.answer.map}, players: {query.answer.players})"
-        return f"{seen}, but {script}: is the plugin loaded? On its console: sm plugins info equipoise"
+        return f"{seen}, but {silent}: {script.look.format(name=server.server)}"
     if query.state == "silent" and heard:
         return (
             f"its script calls, but nothing answers A2S at {query.address} ({query.error}): is `query` the right "

@@ -176,8 +176,8 @@ class Notices:
             yield _Subject("refused", name, name, advice, f"{name}: batches of its script are not refused any more")
         for peer in self._game_servers.statuses():
             if (state := peer.rcon.state) != "off":
-                login = {"refused": "refuses the RCON password", "closed": "hangs up at the RCON login"}.get(state)
-                what = f"{peer.server}: the game server {login}" if login else ""
+                # The error says who refuses: RCON a password, NS2's web admin a user and a password.
+                what = f"{peer.server}: {peer.rcon.error}" if state in ("refused", "closed") else ""
                 yield _Subject("rcon", peer.server, peer.server, what, f"{peer.server}: RCON is not refused any more")
         health = self._store.health()
         what = "" if health.state == "ok" else f"the store is {health.state}: {health.advice}"

@@ -106,7 +106,7 @@ async def show_servers(request: Request) -> Servers:
     sentences: list[str] = []
     for server in servers:
         if (peer := game_servers.get(server.server)) is not None:
-            sentences += remarks(server, peer)
+            sentences += remarks(server, peer, SCRIPTS[services.games[server.server].name])
     for server in servers:
         script = SCRIPTS[services.games[server.server].name]
         for finding in of_refused(server, script, equipoise.__version__, services.clock.epoch()):
