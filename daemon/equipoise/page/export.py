@@ -23,7 +23,7 @@ import msgspec
 from equipoise.errors import FileError, ScriptError
 from equipoise.files import Folder
 from equipoise.page.fairness import MapsAsked
-from equipoise.page.history import RoundsAsked
+from equipoise.page.history import HistoryAsked
 from equipoise.page.profiles import EXPORTED, BoardAsked, PlayerAsked, SeasonAsked
 from equipoise.page.public_site import NO_ROBOTS, PAGES, PublicSite
 from equipoise.page.rendering import html, static_files
@@ -188,7 +188,7 @@ class Export:
             plan.add("/pools/{pool}", Weeks(), link("pools", pool), *([] if several else [link("pools")]), pool=pool)
         if len(pools) > 1:
             plan.add("/pools", None, link("pools"))
-        plan.add("/rounds", RoundsAsked(limit=ROUNDS), link("rounds"))
+        plan.add("/rounds", HistoryAsked(limit=ROUNDS), link("rounds"))
         for its in (await visit.ask(list_rounds, HistoryFilter(limit=ROUNDS))).rounds:
             where = {"server": its.server, "round": its.round}
             plan.add("/rounds/{server}/{round}", None, link("rounds", *where.values()), **where)

@@ -23,17 +23,17 @@ BEFORE, BEHIND = 180.0, 60.0
 pages = Pages()
 
 
-class RoundsAsked(HistoryFilter, frozen=True):
+class HistoryAsked(HistoryFilter, frozen=True):
     """Rounds, as people ask for them."""
 
     hours: Annotated[float, Meta(gt=0, le=1e6)] | None = None
     """Nothing older than this many hours."""
 
 
-@pages.add("GET", "/rounds", READERS, query=RoundsAsked, public=True)
+@pages.add("GET", "/rounds", READERS, query=HistoryAsked, public=True)
 async def show_rounds(visit: Visit) -> Shown:
     """Stored rounds, newest first, of one server, map or player, or of all."""
-    query: RoundsAsked = visit.query
+    query: HistoryAsked = visit.query
     pool = query.pool or (min(visit.services.pools) if query.player else None)
     answer = await visit.ask(list_rounds, structs.replace(visit.asked_of(HistoryFilter), pool=pool))
     kept = {name: getattr(query, name) for name in ("server", "map", "player", "pool", "hours", "since")}
