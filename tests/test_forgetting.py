@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import json
-import multiprocessing
-import os
 import random
 import shutil
-import signal
 import sqlite3
 import time
 import urllib.error
@@ -232,7 +228,6 @@ async def test_what_sqlite_leaves_of_deleted_rows_goes_too(tmp_path: Path) -> No
 
 # Killed.
 
-FORKS = multiprocessing.get_context("forkserver")
 WAITING = a_round(900, a=(1, 2), b=(3, 4))
 
 
@@ -245,55 +240,63 @@ def kept_round(directory: Path) -> None:
     ring.close()
 
 
-def forgetting(directory: Path, statement: int) -> None:
-    """Forget the person, killed before this statement of SQLite after the journal was written; VACUUM has many."""
+async def forget_and_copy(state: Path, copies: Path) -> int:
+    """Forget the person; how many copies there are, each as kill -9 leaves the folder before a statement of SQLite.
 
-    async def work() -> None:
-        store, count = Store(directory / "equipoise.db"), 0
-        await store.open()
-        await store.begin_forgetting(
-            InForgetting(PlayerId(GONE), STAND_IN), Audit(1.0, "owner", "forget", GONE, "", "")
-        )
+    The first is the first one after the journal was written. VACUUM has many.
+    """
+    store, count = Store(state / "equipoise.db"), 0
+    await store.open()
+    await store.begin_forgetting(InForgetting(PlayerId(GONE), STAND_IN), Audit(1.0, "owner", "forget", GONE, "", ""))
 
-        def step(_: str) -> None:
-            nonlocal count
-            count += 1
-            if count == statement:
-                os.kill(os.getpid(), signal.SIGKILL)
+    def step(_: str) -> None:
+        nonlocal count
+        shutil.copytree(state, copies / str(count))
+        count += 1
 
-        await store._read(lambda db: db.set_trace_callback(step))
-        await people.finish(store)
-        await store.close()
+    await store._read(lambda db: db.set_trace_callback(step))
+    await people.finish(store)
+    await store.close()
+    return count
 
-    asyncio.run(work())
+
+async def begin_to_start(state: Path) -> None:
+    """What a daemon's start does first."""
+    store = Store(state / "equipoise.db")
+    await store.open()
+    await people.finish(store)
+    await store.close()
 
 
 @pytest.mark.slow
-def test_a_start_finishes_what_kill_9_ended_at_any_step(tmp_path: Path) -> None:
+async def test_a_start_finishes_what_kill_9_ended_at_any_step(tmp_path: Path) -> None:
     daemon = daemon_of(tmp_path / "daemon")
-    state, kept = daemon.folder / "state", tmp_path / "kept"
+    state, copies = daemon.folder / "state", tmp_path / "copies"
     daemon.start()
     play(daemon, 30)
     leave(daemon)
     daemon.stop()
     kept_round(state)
-    shutil.copytree(state, kept)
-    outcomes, codes = [], []
-    for statement in range(1, 400):
+    count = await forget_and_copy(state, copies)
+    assert traces(state, WORDS) == set()
+    starts = []
+    for copy in (copies / str(number) for number in (0, count // 2, count - 1)):
         shutil.rmtree(state)
-        shutil.copytree(kept, state)
-        process = FORKS.Process(target=forgetting, args=(state, statement))
-        process.start()
-        process.join(60)
-        codes.append(process.exitcode)
+        shutil.copytree(copy, state)
         daemon.start()
         daemon.stop()
-        assert traces(state, WORDS) == set(), statement
-        outcomes.append(numbers(state, STAND_IN))
+        assert traces(state, WORDS) == set(), copy
+        starts.append(numbers(state, STAND_IN))
         # Of the round that waited, the unevenness is known if the balance's system was ready in time.
-        outcomes[-1]["rounds"][-1] = outcomes[-1]["rounds"][-1][:3]
-        if process.exitcode == 0:
-            break
-    assert codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
+        starts[-1]["rounds"][-1] = starts[-1]["rounds"][-1][:3]
+    assert starts == starts[:1] * 3
+    assert len(starts[0]["rounds"]) == 31
+    outcomes = []
+    for number in range(count):
+        await begin_to_start(copies / str(number))
+        assert traces(copies / str(number), WORDS) == set(), number
+        outcomes.append(numbers(copies / str(number), STAND_IN))
     assert outcomes == outcomes[:1] * len(outcomes)
-    assert len(outcomes[0]["rounds"]) == 31
+    assert {kind: outcomes[0][kind] for kind in ("participants", "rounds")} == {
+        kind: starts[0][kind][: len(outcomes[0][kind])] for kind in ("participants", "rounds")
+    }
