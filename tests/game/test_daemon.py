@@ -219,7 +219,8 @@ async def test_a_wrong_password_is_said_until_the_configuration_is_loaded_again(
             for _ in range(20):
                 assert (await send(daemon, "status")).status == 502
             assert len(server.connections) == 1
-            assert "arena-1: the game server refused the RCON password, and it is not tried again" in await remarks(daemon)
+            refusal = "arena-1: the game server refused the RCON password, and it is not tried again"
+            assert refusal in await remarks(daemon)
             answer = await call(daemon, "POST", "/v1/admin/reload", {})
             assert answer.body["rcon"] == [
                 f"arena-1: RCON at 127.0.0.1:{port} failed: the game server refused the RCON password"
