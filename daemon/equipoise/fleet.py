@@ -20,7 +20,7 @@ from equipoise.config import Config, Server
 from equipoise.config.databases import Database
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
-from equipoise.errors import LogError
+from equipoise.errors import LogError, LogRefused
 from equipoise.files import open_private
 from equipoise.ratings.system import System
 from equipoise.service import people
@@ -117,6 +117,7 @@ class Fleet:
         LogRefused: another daemon has this one's name.
         """
         elsewhere: list[PublishedServer] = []
+        refusal: LogRefused | None = None
         for database, shared_log in self._logs.items():
             pools = {name: pool for name, pool in self.pools.items() if self._databases.get(name) == database}
             servers = [
@@ -125,10 +126,16 @@ class Fleet:
                 if host.pool.name in pools
             ]
             waiting = sum(pool.ring_depth for pool in pools.values())
-            with suppress(LogError):  # the pools say it
+            try:
                 await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": waiting}, servers)
                 elsewhere += [server for server in await shared_log.servers() if server.machine != shared_log.machine]
+            except LogError:
+                pass  # the pools say it
+            except LogRefused as error:
+                refusal = error
         self.elsewhere = elsewhere
+        if refusal is not None:
+            raise refusal
 
     async def renew_bases(self) -> None:
         """Have the logs of shared pools begin with newer bases. StoreError: a database is away; the next night does."""

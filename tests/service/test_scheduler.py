@@ -219,6 +219,35 @@ async def test_a_job_that_fails_says_why_until_it_succeeds_and_stops_no_other(ca
     }
 
 
+async def test_a_job_of_every_few_seconds_says_once_why_it_fails_until_that_changes_and_a_nightly_one_each_night(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Nightly(Daily):
+        def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
+            return now + timedelta(seconds=0.01)
+
+        def missed(self, last_run: float | None, now: float) -> bool:
+            return False
+
+    reasons = ["the name is taken", "the name is taken", "the password is wrong", "", "the password is wrong"]
+
+    async def lines(trigger: Every | Daily) -> list[str]:
+        caplog.clear()
+        done = list[None]()
+
+        async def run() -> None:
+            done.append(None)
+            if len(done) <= len(reasons) and (reason := reasons[len(done) - 1]):
+                raise StoreError(reason)
+
+        async with scheduled(run, trigger):
+            await until(lambda: len(done) > len(reasons))
+        return [each.getMessage().removeprefix("a job failed: ") for each in caplog.records]
+
+    assert await lines(Every(0.01)) == [reasons[0], reasons[2], reasons[4]]
+    assert await lines(Nightly("04:30")) == [reason for reason in reasons if reason]
+
+
 async def test_a_fault_in_a_job_is_logged_with_where_it_is(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         raise ZeroDivisionError

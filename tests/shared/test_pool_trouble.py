@@ -8,6 +8,7 @@ import re
 import signal
 import sqlite3
 import time
+import zlib
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
@@ -18,7 +19,8 @@ import pytest
 
 from equipoise.core.events import Hello, Phase, RosterSeen, RoundEnded, RoundLive
 from equipoise.core.model import Mode, RoundId, ServerId, Side
-from equipoise.errors import StoreError
+from equipoise.errors import LogError, StoreError
+from equipoise.service import diagnosis
 from equipoise.service.shared_pool import SharedPool
 from equipoise.store.notes import NOTES_SECONDS, SessionMemory
 from equipoise.store.past import VoidStrike
@@ -28,9 +30,9 @@ from tests.hosts import BOOT, Rig, roster, round_of
 from tests.opened_pool import Sharing
 from tests.postgres import PASSWORD, Between, Postgres, cluster
 from tests.postgres import postgres as postgres
-from tests.shared.machines import POOL, house, machine, play, until_equal
+from tests.shared.machines import POOL, house, machine, play, rows_of, until_equal
 from tests.shared.test_shared_pool import some_round
-from tests.store.samples import player, until
+from tests.store.samples import a_round, player, until
 
 pytestmark = pytest.mark.world
 
@@ -273,6 +275,80 @@ def test_a_database_that_is_away_is_said_once_and_once_when_it_is_back(tmp_path:
             assert "nothing listens there" in lines[0]
             server.restart()
             said("the log of a shared pool is followed again")
+
+
+def test_a_fault_of_ours_in_following_is_said_and_what_it_left_out_of_memory_is_read_when_it_is_over(
+    postgres: Postgres, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.service.shared_pool.FAULT_SECONDS", 0.2)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault of ours")
+
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        two.hold(lambda: [player(1)])
+        await two.record(a_round(1, a=[1, 2], b=[3, 4]), None)
+        await until_equal(one, two)
+        with monkeypatch.context() as patch:
+            patch.setattr(two.system, "restore", broken)
+            await one.record(a_round(2, a=[1, 2], b=[3, 4]), None)
+            await until(lambda: not two.sharing.connected)
+            (finding,) = diagnosis.of_sharing(two)
+            assert finding.bad
+            assert "is not followed, no round waits: a fault of Equipoise, ZeroDivisionError: a fault" in finding.what
+            assert (await two.record(a_round(3, a=[1, 2], b=[3, 4]), None)).status == "kept"
+            await asyncio.sleep(0.5)  # it is tried again
+        lines = [record for record in caplog.records if record.levelname == "ERROR"]
+        assert len(lines) == 1
+        assert lines[0].exc_info
+        assert "rounds wait in the ring: a fault of Equipoise" in lines[0].getMessage()
+        await until_equal(one, two)
+        await until(lambda: two.sharing.connected)
+        assert two.summary(player(1)) == (await one.summaries([player(1)]))[0]
+
+    play(scenario, postgres.url(postgres.database()), "one", "two")
+
+
+def test_following_stops_before_a_damaged_event_also_after_a_restart_and_goes_on_when_it_is_written_anew(
+    postgres: Postgres, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database, of = postgres.database(), random.Random(9)
+    url, numbers = postgres.url(database), count(9)
+    damage = "UPDATE equipoise.events SET {} WHERE number = 5; SELECT 1".format
+
+    def stopped(two: SharedPool) -> bool:
+        assert two.sharing is not None
+        return two.sharing.number == 4 and "event 5 of pool main" in (two.sharing.trouble or "")
+
+    async def run() -> None:
+        async with machine(tmp_path / "one", "one", url) as one:
+            async with machine(tmp_path / "two", "two", url) as two:
+                for number in range(1, 5):
+                    await one.record(some_round(number, "a", of), None)
+                await until_equal(one, two)
+            for number in range(5, 8):
+                await one.record(some_round(number, "a", of), None)
+            for harm in (f"body = '\\x{zlib.compress(b'{').hex()}'", "body = '\\x00'", "at = NULL"):
+                caplog.clear()
+                await asyncio.to_thread(postgres.sql, damage(harm), database)
+                async with machine(tmp_path / "two", "two", url) as two:
+                    await until(lambda: stopped(two))
+                    assert (await two.record(some_round(8, "b", of), None)).status == "kept"
+                    assert (await one.record(some_round(next(numbers), "a", of), None)).status == "stored"
+                    await asyncio.sleep(1.5)
+                    said = [record.getMessage() for record in caplog.records]
+                    (line,) = [each for each in said if "cannot be followed" in each]
+                    assert "`equipoise pool recompute main` on a machine that is past it" in line
+                    with pytest.raises(LogError, match="event 5 of pool main"):
+                        await two.settle()
+            async with machine(tmp_path / "two", "two", url) as two:
+                await until(lambda: stopped(two))
+                await one.rebase()  # as a recompute does
+                await until_equal(one, two)
+                assert rows_of(one.store.path) == rows_of(two.store.path)
+                assert stored(two)[-1] == ("b", "1763622000123-8")
+
+    asyncio.run(run())
 
 
 def test_while_another_machine_edits_this_one_says_so_and_not_that_the_log_is_away(

@@ -53,6 +53,8 @@ NOTICES_SECONDS = 10.0
 SUMMARY_AT = "09:00"
 QUALITY_ROUNDS = 500
 """The last of a pool: as many as `equipoise pool quality` looks at."""
+OFTEN = timedelta(hours=1)
+"""A job that runs more often, and fails again in the same way, is not logged again."""
 LOOK_SECONDS = 30.0
 """How often the times of the next runs are compared with the clock."""
 MISSED_SECONDS = 300.0
@@ -234,6 +236,7 @@ class JobStatus:
 @dataclass(slots=True)
 class _Job:
     last_run: float | None
+    often: bool
     began: float | None = None
     """By the clock that is never set; None: it does not run."""
     last_seconds: float | None = None
@@ -269,7 +272,7 @@ class Scheduler:
         shield.
         """
         assert name not in self._jobs, f"there is a job {name}"
-        self._jobs[name] = _Job(last_run)
+        self._jobs[name] = _Job(last_run, trigger.longest < OFTEN)
         # Not at once: a start has rounds to take and rings to empty.
         soon = datetime.now(UTC) + timedelta(seconds=MISSED_SECONDS)
         begin = {"next_run_time": soon} if trigger.missed(last_run, time.time()) else {}
@@ -338,10 +341,12 @@ class Scheduler:
         if isinstance(error, asyncio.CancelledError):  # the daemon ends
             return
         reason = None if error is None else str(error) or type(error).__name__
+        is_new = job is None or not job.often or reason != job.last_error
         # A job that was removed meanwhile is not shown, nor is one that has taken its name and not begun.
         if job is not None and job.began is not None:
             job.last_seconds, job.last_error, job.began = time.monotonic() - job.began, reason, None
         if error is not None:
             self._metrics.failed_jobs.labels(event.job_id).inc()
-            fault = None if isinstance(error, EquipoiseError) else error
-            log.error("a job failed: %s", reason, extra={"job": event.job_id}, exc_info=fault)
+            if is_new:
+                fault = None if isinstance(error, EquipoiseError) else error
+                log.error("a job failed: %s", reason, extra={"job": event.job_id}, exc_info=fault)

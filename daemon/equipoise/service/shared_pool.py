@@ -22,7 +22,9 @@ from typing import Any, NamedTuple, TypeVar
 from equipoise.core.model import PlayerId
 from equipoise.errors import (
     ConfigError,
+    EquipoiseError,
     LogConflict,
+    LogDamaged,
     LogError,
     LogHeld,
     LogMissing,
@@ -41,7 +43,7 @@ from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.bodies import FORMAT
 from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State, held_by
 from equipoise.store import changes
-from equipoise.store.changes import READING, Change, Position, Taken
+from equipoise.store.changes import READING, Change, DamagedEvent, Position, Taken
 from equipoise.store.notes import Audit
 from equipoise.store.people import InForgetting
 from equipoise.store.players import Fingerprint
@@ -53,6 +55,8 @@ RATING_VERSION = 1
 """Raised when the same events give other numbers than before: then a pool's daemons change over together."""
 WAIT_SECONDS = 1.0
 """Between two looks at the log, where nobody tells of news, and between two attempts of rounds that wait."""
+FAULT_SECONDS = 10.0
+"""Between two attempts after a fault of ours, which may come again."""
 GATHER_SECONDS = 0.05
 """From a notice to a look at the log: what comes meanwhile is read and written at once."""
 SAME = 1e-9
@@ -119,6 +123,8 @@ class SharedPool(Pool):
         """Ends the forgetting of people whom another machine was told to forget: outside of the store's rows."""
         self._said = ""
         """What the daemon's log says is wrong with the pool's."""
+        self._faulty = False
+        """A fault of ours has ended what was under way: memory may not be what the store is."""
 
     @property
     def sharing(self) -> Sharing:
@@ -157,7 +163,9 @@ class SharedPool(Pool):
                 self._running.append(reading)
                 if (await asyncio.wait([reading], timeout=START_SECONDS))[0]:
                     reading.result()
-        except LogError as error:
+        except LogRefused:
+            raise
+        except Exception as error:
             self._fails(error)
         self._running += [asyncio.create_task(self._follow()), asyncio.create_task(self._append_rounds())]
         self._due.set()
@@ -261,7 +269,7 @@ class SharedPool(Pool):
 
     async def _follow(self) -> None:
         while True:
-            try:
+            async with self._in_spite_of_errors():
                 async with self._writing:
                     if not self._follows:
                         await self._enter()
@@ -271,25 +279,49 @@ class SharedPool(Pool):
                 if self._said:
                     log.info("the log of a shared pool is followed again", extra={"pool": self.name})
                     self._said = ""
-            except (LogRefused, LogError) as error:
-                self._fails(error)
-            except StoreError as error:  # the store's own log says what is wrong with it
-                self._trouble = str(error)
+            if self._faulty:
+                await asyncio.sleep(FAULT_SECONDS)
             self._told |= await self._log.wait(self.name, WAIT_SECONDS)
             if self._told:
                 await asyncio.sleep(GATHER_SECONDS)
 
-    def _fails(self, error: StoreError) -> None:
+    @asynccontextmanager
+    async def _in_spite_of_errors(self) -> AsyncIterator[None]:
+        """Say what ends the work inside: it is tried again."""
+        try:
+            yield
+        except Exception as error:
+            self._fails(error)
+
+    def _fails(self, error: Exception) -> None:
+        fault = None if isinstance(error, EquipoiseError) else error
         self._trouble = str(error)
-        if isinstance(error, LogHeld | LogMissing):  # it answers: an edit ends, and a newer base is read at once
+        if fault is not None:
+            self._faulty = True
+            self._trouble = (
+                f"a fault of Equipoise, {type(error).__name__}: {error}: it goes on by itself if it can; report it "
+                "with the daemon's log"
+            )
+        elif isinstance(error, LogDamaged | DamagedEvent):
+            self._trouble += (
+                f"; `equipoise pool recompute {self.name}` on a machine that is past it writes all anew for the others"
+            )
+        elif isinstance(error, LogHeld | LogMissing) or not isinstance(error, LogRefused | LogError):  # it answers: an edit ends, and a newer base is read at once
             return
         self._connected = False
-        what = "cannot be followed" if isinstance(error, LogRefused) else "is away"
-        if what != self._said:  # once, and once when it is over
-            self._said = what
-            log.warning(
-                "the log of a shared pool %s, rounds wait in the ring: %s", what, error, extra={"pool": self.name}
-            )
+        away = isinstance(error, LogError) and not isinstance(error, LogDamaged)
+        said = "is away" if away else self._trouble
+        if said == self._said:  # once, and once when it is over
+            return
+        self._said = said
+        log.log(
+            logging.ERROR if fault else logging.WARNING,
+            "the log of a shared pool %s, rounds wait in the ring: %s",
+            "is away" if away else "cannot be followed",
+            self._trouble,
+            extra={"pool": self.name},
+            exc_info=fault,
+        )
 
     async def _caught_up(self) -> None:
         async with self._writing:
@@ -298,6 +330,12 @@ class SharedPool(Pool):
     async def _catch_up(self) -> None:
         """Take in all that is in the log. LogRefused: it is not the one that was followed."""
         self._told = False
+        if self._faulty:
+            async with self._lock:
+                await self._reading.anew()
+            if self.follower is not None:
+                self.follower.rebuild()
+            self._faulty = False
         if (state := await self._log.state(self.name)) is None:
             raise LogRefused(f"pool {self.name} is no longer in its database")
         self._check_digest(state.last, state.digest)
@@ -306,15 +344,16 @@ class SharedPool(Pool):
         while self._position.number < self._last:
             try:
                 events = await self._log.read(self.name, self._position.number)
-            except LogMissing:
+                if not events:
+                    break
+                self._last = max(self._last, events[-1].number)
+                await self._take_in(events)
+            except (LogMissing, LogDamaged, DamagedEvent):
+                if state.base <= self._position.number:  # no newer one leads past it
+                    raise
                 await self._check_descent()
                 log.info("the pool was rated or filled anew, and is read anew", extra={"pool": self.name})
                 await self._join()
-                continue
-            if not events:
-                break
-            self._last = max(self._last, events[-1].number)
-            await self._take_in(events)
         held = state.held_by not in (None, self._log.machine)
         self._trouble = held_by(self.name, state.held_by) if held else None
 
@@ -459,16 +498,22 @@ class SharedPool(Pool):
                 async with asyncio.timeout(WAIT_SECONDS if self.ring.depth else None):
                     await self._due.wait()
             self._due.clear()
-            depth = self.ring.depth + 1
-            while self._follows and 0 < self.ring.depth < depth:
-                depth = self.ring.depth
-                async with self._writing:
-                    await self._apply_waiting()
-            async with self._lock:
-                self._reading.make_room()
-            if self._held.snapshot_due:
-                async with self._writing:  # no base is being read
-                    await self._keep_snapshot()
+            async with self._in_spite_of_errors():
+                await self._append_waiting()
+            if self._faulty:
+                await asyncio.sleep(FAULT_SECONDS)
+
+    async def _append_waiting(self) -> None:
+        depth = self.ring.depth + 1
+        while self._follows and 0 < self.ring.depth < depth:
+            depth = self.ring.depth
+            async with self._writing:
+                await self._apply_waiting()
+        async with self._lock:
+            self._reading.make_room()
+        if self._held.snapshot_due:
+            async with self._writing:  # no base is being read
+                await self._keep_snapshot()
 
     async def _drain(self) -> None:
         self._due.set()
@@ -515,7 +560,7 @@ class SharedPool(Pool):
 
         `tried`: what `attempt` did in memory, where it did, which is then as it was before.
         """
-        if self._told:
+        if self._told or self._faulty:
             await self._catch_up()
         outcome, done = await attempt()
         events: Sequence[LogEvent] | None = ()
@@ -564,9 +609,8 @@ class SharedPool(Pool):
             change = await self.store.reference(self.name)
             return None, [] if change is None else [change]
 
-        with suppress(StoreError):  # the next one comes
-            async with self._writing:
-                await self._append(attempt)
+        async with self._in_spite_of_errors(), self._writing:  # the next one comes
+            await self._append(attempt)
 
     async def tell_forgotten(self, someone: InForgetting, entry: Audit) -> None:
         """Have all machines put a stand-in in a player's place, and the log too; within `at_rest`."""

@@ -805,7 +805,7 @@ async def _read(connection: Connection, pool: str, after: int, most_bytes: int) 
     try:
         for number, piece, kind, server, round_, at, machine, digest, count, body in rows:
             what = f"event {number} of pool {pool}"
-            if kind is not None:
+            if kind is not None and None not in (at, machine, digest):
                 events.append(LogEvent(number, kind, server, round_, at, machine, digest, ()))
             if not events or number != after + len(events) or piece != len(events[-1].pieces):
                 raise LogDamaged(f"{what} is not whole in the log")
