@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.daemons import ran
+from tests.daemons import RealDaemon, ran
 from tests.ns2mod.rig.clients import Client
 from tests.ns2mod.sessions import ALIENS, MARINES, Evening
 
@@ -20,6 +22,11 @@ QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
 def commander(evening: Evening, client: Client) -> float:
     """A player's skill in the chair, in points."""
     return float(evening.player(client)["skills"]["commander"]["value"])
+
+
+def players_of(export: str) -> list[str]:
+    """The lines of a pool's file that have its players' skills."""
+    return [line for line in export.splitlines() if '"kind":"player"' in line]
 
 
 def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander_and_a_bot(
@@ -196,8 +203,8 @@ def test_an_admin_moves_one_player_when_they_are_next_dead(new_evening: NewEveni
     assert len(evening.decisions("move")) == 1
 
 
-def test_newcomers_begin_from_the_games_own_skill_in_splits_in_the_stored_round_and_in_a_replay_of_it(
-    new_evening: NewEvening,
+def test_newcomers_begin_from_the_games_own_skill_in_splits_in_the_stored_round_and_in_each_replay_of_it(
+    new_evening: NewEvening, tmp_path: Path
 ) -> None:
     evening = new_evening(QUIET, pool="hive_rounds = 50.0")
     known = {name: evening.connect(1000 + n, name, skill=3000, skill_offset=-200) for n, name in enumerate("abc")}
@@ -223,15 +230,27 @@ def test_newcomers_begin_from_the_games_own_skill_in_splits_in_the_stored_round_
     assert all(1000 < rating < 1300 for rating in rated[4:])
     evening.daemon.stop()
 
-    def run(*words: str) -> str:
-        done = ran("pool", *words, "--config", evening.daemon.config, environ=dict(os.environ))
+    def run(*words: str, daemon: RealDaemon = evening.daemon) -> str:
+        done = ran("pool", *words, "--config", daemon.config, environ=dict(os.environ))
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     before = run("export", "main")
     assert '"hive":{"skill":3000.0,"offset":-200.0,"commander":3000.0}' in before
     run("recompute", "--pool", "main", "--yes")
-    players = [
-        [line for line in text.splitlines() if '"kind":"player"' in line] for text in (before, run("export", "main"))
-    ]
-    assert players[0] == players[1] != []
+    assert players_of(run("export", "main")) == players_of(before) != []
+
+    # Another house takes the file as it is; there a recompute tries another trust on the past, and goes back to this one.
+    file = tmp_path / "main.jsonl"
+    file.write_text(before)
+    house = RealDaemon(tmp_path / "house", forked=True, game="ns2", pool="hive_rounds = 50.0")
+    house.start()
+    house.stop()
+    run("import", str(file), daemon=house)
+    assert players_of(run("export", "main", daemon=house)) == players_of(before)
+    skills = []
+    for n in ("0.0", "50.0"):
+        house.config.write_text(re.sub(r"hive_rounds = \S+", f"hive_rounds = {n}", house.config.read_text()))
+        run("recompute", "--pool", "main", "--yes", daemon=house)
+        skills.append(players_of(run("export", "main", daemon=house)))
+    assert skills[0] != skills[1] == players_of(before)
