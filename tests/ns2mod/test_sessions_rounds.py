@@ -240,7 +240,7 @@ def test_newcomers_begin_from_the_games_own_skill_in_splits_in_the_stored_round_
     run("recompute", "--pool", "main", "--yes")
     assert players_of(run("export", "main")) == players_of(before) != []
 
-    # Another house takes the file as it is; there a recompute tries another trust on the past, and goes back to this one.
+    # Another house takes the file as it is; a recompute there tries another trust on the past, and goes back.
     file = tmp_path / "main.jsonl"
     file.write_text(before)
     house = RealDaemon(tmp_path / "house", forked=True, game="ns2", pool="hive_rounds = 50.0")

@@ -306,7 +306,8 @@ class SharedPool(Pool):
             self._trouble += (
                 f"; `equipoise pool recompute {self.name}` on a machine that is past it writes all anew for the others"
             )
-        elif isinstance(error, LogHeld | LogMissing) or not isinstance(error, LogRefused | LogError):  # it answers: an edit ends, and a newer base is read at once
+        elif isinstance(error, LogHeld | LogMissing) or not isinstance(error, LogRefused | LogError):
+            # It answers: an edit ends, and a newer base is read at once.
             return
         self._connected = False
         away = isinstance(error, LogError) and not isinstance(error, LogDamaged)
