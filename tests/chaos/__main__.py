@@ -30,6 +30,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         help="break three daemons that share a pool, and their database; or daemons with a fault of their own",
     )
     parser.add_argument("--seconds", type=float, default=600.0, help="every fault is tried once, however short this is")
+    parser.add_argument("--rounds", type=int, default=sys.maxsize, help="so many of each fault are enough")
     parser.add_argument("--seed", type=int, help="of an earlier run: its decisions again (not its timing)")
     parser.add_argument(
         "--fault", action="append", help="try only faults, or mutants, with this in their name; repeatable"
@@ -64,7 +65,7 @@ def main(words: Sequence[str], faults: Sequence[Fault] = FAULTS) -> int:
     def watch(text: str) -> None:
         show(f"{time.monotonic() - began:4.0f} s  {text}")
 
-    driver = Driver(folder, seed, tried, watch)
+    driver = Driver(folder, seed, tried, watch, asked.rounds)
     code = 1
     try:
         driver.run(began + 0.9 * asked.seconds)  # the rest is for the last trial and the comparison at the end

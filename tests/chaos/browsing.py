@@ -19,6 +19,8 @@ from tests.chaos.daemon import Daemon
 PATIENCE = 60.0
 ALIVE = 5.0
 """Seconds after which a stream without a line is dead."""
+DOWN = 0.3
+"""Seconds until somebody tries again whom nobody answered."""
 FINE = {200, 303, 409}
 """Of what a page offers: shown; done; changed since it was shown, and shown anew."""
 GONE = {404, 422, 503}
@@ -51,6 +53,7 @@ def browse(daemon: Daemon, rng: Random, ends: Event, tried: Counter[str], wrong:
         answer = requested(daemon, "GET", path)
         if answer is None:
             tried["no answer"] += 1
+            ends.wait(DOWN)
             continue
         status, text = answer
         tried[f"page {status}"] += 1
@@ -106,6 +109,7 @@ def watch(daemon: Daemon, rng: Random, ends: Event, tried: Counter[str], wrong: 
                 tried[f"stream: {how}"] += 1
         except OSError:
             tried["stream: cut"] += 1
+            ends.wait(DOWN)
 
 
 def read(reader: socket.socket, rng: Random, ends: Event, wrong: list[str], *, slowly: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +28,22 @@ class Row:
     kept: int = 0
     verdict: Verdict = field(default_factory=Verdict)
     note: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def remark(self) -> str:
+        """What the table says behind the figures."""
+        return ", ".join(filter(None, (self.note, *(f"{name} {self.counts[name]}" for name in sorted(self.counts)))))
 
 
 class Driver:
     """One run; `rows` is the table so far."""
 
-    def __init__(self, folder: Path, seed: int, faults: Sequence[Fault], watch: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path, seed: int, faults: Sequence[Fault], watch: Callable[[str], None], rounds: int
+    ) -> None:
+        """A fault is not tried any more that has been there in so many rounds."""
+        self._enough = rounds
         self.rows = [Row(fault.name) for fault in faults]
         self._folder, self._seed, self._watch = folder, seed, watch
         self._faults = faults
@@ -69,12 +80,13 @@ class Driver:
                 able.append((row, fault))
         for row, fault in able:
             yield row, fault, FIRST
-        while able:
+        while any(row.rounds < self._enough for row, _ in able):
             for one in able[:-1] or able:
                 for row, fault in (one, able[-1]):
                     if time.monotonic() > until:
                         return
-                    yield row, fault, LATER
+                    if row.rounds < self._enough:
+                        yield row, fault, LATER
 
     def _try(self, row: Row, fault: Fault, scale: int) -> None:
         self._trials += 1
@@ -98,6 +110,7 @@ class Driver:
         row.kept += trial.kept + len(self._arena.book.kept) - kept
         row.verdict.add(trial.verdict)
         row.note = trial.note or row.note
+        row.counts += trial.counts
 
     def _settle(self, trial: Trial, fault: Fault) -> None:
         if fault.own:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections import Counter
+from collections import Counter, deque
 from random import Random
 from threading import Event
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from tests.chaos.daemon import Daemon, secret_of
 from tests.document_client import POLL, Json, Player, Script
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which an answer, or a round that is stored, comes no more. The store is never away for so long."""
 AGAIN = {"busy", "unavailable", "throttled", "waits"}
 ANSWERED = 4
@@ -29,6 +29,8 @@ TO_A_PLAYER = ("You ", "That would", "No swap")
 BY_LOCK = ("Equipoise_RefusedLocked", "Equipoise_ReasonReturn")
 NO_LOCK = ("Equipoise_RefusedGap", "Equipoise_RefusedSwitch")
 BY_GAP = "Equipoise_ReasonGap"
+REMEMBERED = 60
+"""Requests that are written down when something is wrong."""
 FEWEST = 3
 """Players whom nobody makes leave a side."""
 
@@ -36,8 +38,14 @@ FEWEST = 3
 class Crowd(Script):
     """One server. `calm` is set while nothing breaks the daemon: then orders that are lost would be its fault."""
 
-    def __init__(self, daemon: Daemon, server: str, mode: str, size: int, rng: Random, calm: Event) -> None:
+    def __init__(
+        self, daemon: Daemon, server: str, mode: str, size: int, rng: Random, calm: Event, crowded: float
+    ) -> None:
         super().__init__(daemon, server, secret_of(server), mode, size, rng.randrange(10**6))
+        self._crowded = crowded
+        """In how many rounds more people come and go than a round may name."""
+        self.said = deque[str](maxlen=REMEMBERED)
+        """The last requests, and what was answered."""
         self._daemon, self._rng, self._calm = daemon, rng, calm
         self.rounds: dict[str, Json] = {}
         """Every round that was sent, as it was sent, in the order in which they were played."""
@@ -65,7 +73,9 @@ class Crowd(Script):
                 self._connection.request(method, path, body, named)
                 with self._connection.getresponse() as response:
                     status, answer = response.status, json.loads(response.read())
+                self.said.append(f"{time.time():.3f} {method} {path} {body}\n    {status} {answer}")
             except (OSError, http.client.HTTPException, ValueError):
+                self.said.append(f"{time.time():.3f} {method} {path} {body}\n    no answer")
                 self._connection.close()
                 self.counts["no answer"] += 1
                 # Orders were in it, perhaps.
@@ -403,7 +413,7 @@ class Crowd(Script):
             ways += [self.ordered, self.moved_by_admin, self.game_forbids_moves]
         if self.game == "tf2":
             ways += [self.all_vote]
-        if self._rng.random() < 0.05:
+        if self._rng.random() < self._crowded:
             ways += 6 * [self.crowd_comes]
         if self.mode == "payload":
             ways += [self.sides_swap]

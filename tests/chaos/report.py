@@ -21,7 +21,7 @@ def figures(row: Row) -> list[int]:
 def table(rows: Sequence[Row]) -> str:
     """A line for each fault, and their sums."""
     total = ["all", *(str(sum(column)) for column in zip(*map(figures, rows), strict=True)), ""]
-    lines = [["fault", *COLUMNS, ""], *([row.name, *map(str, figures(row)), row.note] for row in rows), total]
+    lines = [["fault", *COLUMNS, ""], *([row.name, *map(str, figures(row)), row.remark] for row in rows), total]
     widths = [max(len(line[place]) for line in lines) for place in range(len(COLUMNS) + 1)]
     return "\n".join(aligned(line, widths) for line in lines)
 
@@ -39,7 +39,7 @@ def failures(rows: Sequence[Row]) -> list[str]:
 
 def as_json(rows: Sequence[Row], **about: object) -> dict[str, Any]:
     """The table as plain data."""
-    faults = [{"fault": row.name, **dict(zip(COLUMNS, figures(row), strict=True)), "note": row.note} for row in rows]
+    faults = [{"fault": row.name, **dict(zip(COLUMNS, figures(row), strict=True)), "note": row.remark} for row in rows]
     return {**about, "faults": faults, "failures": failures(rows)}
 
 

@@ -24,7 +24,7 @@ from tests.chaos.daemon import COMMAND, Daemon, Ended
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
 from tests.chaos.peers import PASSWORD, neighbours
-from tests.chaos.people import Crowd
+from tests.chaos.people import PATIENCE, Crowd
 from tests.chaos.rules import teams_of
 from tests.document_client import Json
 
@@ -37,8 +37,8 @@ SYSTEMS = (
 """docs/ratings.md has them."""
 HAPPENINGS = 6
 """In a round."""
-FEW, MANY = 2, 25
-"""Rounds of each server in the first trial, and in a later one."""
+FEW, MANY = 2, 80
+"""Rounds of each server in the first trial, and in a later one: an evening's end costs as much as a hundred rounds."""
 REFUSED = {"changed", "present", "refused", "waits", "unavailable", "busy", "not_found", "rating"}
 """Codes of edits that cannot be made, or not now: also of a round that is not rated, a rating too low."""
 MOST_GROWN = 150 << 20
@@ -62,9 +62,14 @@ class Evening:
         pools: Mapping[str, str],
         servers: Mapping[str, tuple[str, str]],
         configure: Callable[[str, Path], str] = lambda text, _: text,
+        sizes: tuple[int, int] = (4, 7),
+        crowded: float = 0.05,
     ) -> None:
-        """Servers by name, each with its pool and its mode; `configure` changes the configuration in its folder."""
-        self.trial, self.folder, self.pools = trial, trial.folder, [*pools]
+        """Servers by name, each with its pool and its mode; `configure` changes the configuration in its folder.
+
+        A side has so many players, from `sizes`; in so many rounds, from 0 to 1, crowds come.
+        """
+        self.trial, self.folder, self.pools, self.servers = trial, trial.folder, [*pools], servers
         self.daemon = Daemon(
             self.folder,
             self.folder / "state",
@@ -83,7 +88,7 @@ class Evening:
         self.daemon.start()
         for name, (_, mode) in servers.items():
             rng = Random(trial.rng.random())
-            self.crowds.append(Crowd(self.daemon, name, mode, rng.randint(4, 7), rng, self.calm))
+            self.crowds.append(Crowd(self.daemon, name, mode, rng.randint(*sizes), rng, self.calm, crowded))
 
     @property
     def store(self) -> Path:
@@ -100,27 +105,42 @@ class Evening:
 
         with ThreadPoolExecutor(len(self.crowds) + len(beside)) as threads:
             troubles = [threads.submit(each, ends) for each in beside]
-            playing = {crowd.server: threads.submit(one, crowd) for crowd in self.crowds}
-            for server, future in playing.items():
+            playing = [(crowd, threads.submit(one, crowd)) for crowd in self.crowds]
+            for crowd, future in playing:
                 if (error := future.exception()) is not None:
-                    self.note(server, error)
+                    self.note(crowd, error)
             ends.set()
             for trouble in troubles:
                 trouble.result()
 
-    def note(self, server: str, error: BaseException) -> None:
+    @property
+    def played(self) -> int:
+        return sum(crowd.number for crowd in self.crowds)
+
+    def pauses(self, ends: Event, rounds: float) -> bool:
+        """Wait while so many rounds are played, however fast this machine is; whether the evening is over."""
+        until = self.played + rounds
+        while not ends.wait(self.trial.rng.uniform(0.0, 0.05)):
+            if self.played >= until:
+                return False
+        return True
+
+    def note(self, crowd: Crowd, error: BaseException) -> None:
         """Someone had to stop: a gap that stays, or an answer that is wrong."""
         if not isinstance(error, AssertionError):
             raise error
+        server = crowd.server
+        (self.folder / f"{server}.said").write_text("\n".join(crowd.said) + "\n")
         kind = "gaps" if " a gap of " in str(error) else "answers"
         getattr(self.trial.verdict, kind).append(f"{server}: {error}"[:1500])
 
     # What breaks the daemon meanwhile.
 
     def breaks(self, ends: Event) -> None:
-        """Kill it, stop it, hold it, lock its store: one after the other, with a pause, the first at once."""
-        rng, daemon = self.trial.rng, self.daemon
-        while not self.tried or not ends.wait(rng.uniform(0.5, 2.5)):
+        """Kill it, stop it, hold it, lock its store: one after the other, with rounds between, the first at once."""
+        rng, daemon, rounds = Random(self.trial.rng.random()), self.daemon, 0.0
+        while not self.pauses(ends, rounds):
+            rounds = rng.uniform(0.0, 20.0)
             self.calm.clear()
             fault = rng.choice(("kill", "kill", "stop", "hold", "lock"))
             self.tried[fault] += 1
@@ -133,11 +153,11 @@ class Evening:
                 daemon.start()
             elif fault == "hold":
                 daemon.send(signal.SIGSTOP)
-                time.sleep(rng.uniform(0.1, 2.0))
+                time.sleep(2.0 * rng.random() ** 2)
                 daemon.send(signal.SIGCONT)
             else:
                 with locked(self.store):
-                    time.sleep(rng.uniform(0.1, 2.0))
+                    time.sleep(2.0 * rng.random() ** 2)
             self.calm.set()
 
     # What others ask meanwhile.
@@ -164,7 +184,9 @@ class Evening:
     def edits(self, ends: Event) -> None:
         """Set, reset, undo, void, hide, forget, refit, calibrate, begin a season."""
         rng = Random(self.trial.rng.random())
-        while not ends.wait(rng.uniform(0.05, 0.4)):
+        while not self.pauses(ends, rng.uniform(0.0, 3.0)):
+            if rng.random() < 0.8:  # a daemon that is not there edits nothing
+                self.calm.wait(10.0)
             with stored.reading(self.store) as database:
                 query = "SELECT pool, id, rating FROM players ORDER BY random() LIMIT 1"
                 player = database.execute(query).fetchone()
@@ -221,15 +243,11 @@ class Evening:
 
     # What is compared at the end.
 
-    def noted(self) -> int:
-        """Note in the table what was tried; returns how often."""
-        self.trial.note = ", ".join(f"{name} {count}" for name, count in sorted(self.tried.items()))
-        return self.tried.total()
-
     def ends(self) -> None:
         """Compare rounds, live ratings, those after a start, and those of a replay."""
         verdict = self.trial.verdict
         self.trial.settled = True
+        self.trial.counts += self.tried
         if verdict:  # enough is wrong
             self.daemon.kill()
             return
@@ -255,11 +273,11 @@ class Evening:
             verdict.answers.append(f"{count} tracebacks in {self.daemon.log}")
 
     def known(self) -> dict[str, Json]:
-        """What the daemon says of every player of every pool, once every balance system is ready."""
-        ends_at = time.monotonic() + 60.0
-        while any(self.get(f"servers/{each.server}")["server"]["balanced_by"] is None for each in self.crowds):
+        """What the daemon says of every player of every pool, once it has finished what it was asked to do."""
+        ends_at = time.monotonic() + PATIENCE
+        while waits := self.unfinished():
             if time.monotonic() > ends_at:
-                raise Ended("no system makes the teams after a minute")
+                raise Ended(f"after {PATIENCE:g} s {waits}")
             time.sleep(0.1)
         with stored.reading(self.store) as database:
             players = database.execute("SELECT pool, id FROM players").fetchall()
@@ -269,6 +287,15 @@ class Evening:
             for pool, id in players
             for there in [self.get(f"players/{id}?pool={pool}")["player"]]
         }
+
+    def unfinished(self) -> str | None:
+        for pool in self.pools:
+            if self.get(f"pools/{pool}/refit")["refit"]["running_since"] is not None:
+                return f"a refit of {pool} goes on"
+        for crowd in self.crowds:
+            if self.get(f"servers/{crowd.server}")["server"]["balanced_by"] is None:
+                return f"no system makes the teams of {crowd.server}"
+        return None
 
     def get(self, path: str) -> Json:
         answer = ask(self.daemon.port, Request("GET", f"/v1/admin/{path}", bearer(self.daemon.token)), 60.0)
@@ -284,6 +311,8 @@ class Evening:
             rows = database.execute(query, (crowd.server,)).fetchall()
             there, sent = [row["id"] for row in rows], [*crowd.rounds]
             self.trial.rounds += len(there)
+            self.trial.counts[f"rounds of {self.servers[crowd.server][0]}"] += len(there)
+            self.trial.counts["crowds"] += crowd.counts["crowd_comes"]
             self.trial.kept += crowd.counts["kept"]
             verdict.lost += [f"{crowd.server}: {each}" for each in sent if each not in there]
             verdict.duplicated += [f"{crowd.server}: {each} was never sent" for each in there if each not in sent]
@@ -376,7 +405,15 @@ def people(trial: Trial) -> int:
     evening = Evening(trial, POOLS, {**SERVERS, "arena-1": ("both", "arena")})
     evening.plays()
     evening.ends()
-    return sum(crowd.number for crowd in evening.crowds)
+    return evening.played
+
+
+def crowds(trial: Trial) -> int:
+    """Servers of up to 32 players, with crowds in every round: more people come and go than a round may name."""
+    evening = Evening(trial, POOLS, SERVERS, sizes=(8, 16), crowded=1.0)
+    evening.plays(evening.breaks)
+    evening.ends()
+    return evening.tried.total()
 
 
 def every_system(trial: Trial) -> int:
@@ -388,7 +425,7 @@ def every_system(trial: Trial) -> int:
     )
     evening.plays()
     evening.ends()
-    return sum(crowd.number for crowd in evening.crowds)
+    return evening.played
 
 
 def people_and_faults(trial: Trial) -> int:
@@ -444,7 +481,7 @@ def people_and_pages(trial: Trial) -> int:
 
     evening.plays(evening.breaks, opened, opened, watched, watched, watched)
     evening.ends()
-    return evening.noted()
+    return evening.tried.total()
 
 
 def memory(pid: int) -> int:
@@ -466,11 +503,12 @@ def people_and_edits(trial: Trial) -> int:
     )
     evening.plays(evening.breaks, evening.edits)
     evening.ends()
-    return evening.noted()
+    return evening.tried.total()
 
 
 FAULTS = (
     Fault("people come and go", people, own=True),
+    Fault("people, in crowds", crowds, own=True),
     Fault("people, every system", every_system, own=True),
     Fault("people, and faults", people_and_faults, own=True),
     Fault("people, and evil neighbours", people_and_neighbours, own=True),

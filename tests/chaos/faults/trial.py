@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ class Trial:
     """How much to do: 1 in the short run."""
     note: str = ""
     """What of the fault was tried, for the table."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """How often what happened, of which the table has the sums."""
     verdict: Verdict = field(default_factory=Verdict)
     """What the fault has found by itself."""
     rounds: int = 0
