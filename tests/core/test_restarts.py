@@ -189,6 +189,14 @@ def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_h
     assert session.memory.tally.streak == 0
 
 
+def test_a_lock_from_before_a_swap_that_a_kill_lost_holds_the_player_where_the_first_roster_shows_them() -> None:
+    session = restarted(replace(REMEMBERED, mode=Mode.KOTH))
+    play(session, [(10.0, hello(phase=e.Phase.RUNNING))])
+    assert play(session, [(10.0, seen("b|a"))])[:2] == [Lock(PlayerId("b"), A, None), Lock(PlayerId("a"), B, 490.0)]
+    assert [session.memory.locks[player].side for player in ids("abc")] == [B, A, B]
+    assert [effect for effect in play(session, [(11.0, seen("a|b"))]) if isinstance(effect, Lock)] == []
+
+
 def test_a_session_restored_from_memory_goes_on_like_one_that_never_ended() -> None:
     through, first = Game(Mode.ARENA, "||abcde"), Game(Mode.ARENA, "||abcde")
     for winner in (A, B):

@@ -190,10 +190,20 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
     before = state.roster
     state.accept_roster(event.roster)
-    locks = joins.went_to_watch(state, before, now)
+    locks = (*joins.went_to_watch(state, before, now), *(() if before.entries else _locks_after_restart(state, now)))
     # Before what is due is ordered: an empty arena server has nothing due.
     empty = _last_human_left(state)
     return (*locks, *empty, *scrambles.announce(state), *_seen(state, now), *fallback.ask_first(state))
+
+
+def _locks_after_restart(state: State, now: float) -> Effects:
+    """Take locks along to where their players stand: what a kill lost may be that the game swapped the sides."""
+    effects: Effects = ()
+    for entry in state.roster.entries:
+        lock = state.held_side(entry.id, now)
+        if lock is not None and entry.side is lock.side.other:
+            effects = (*effects, *state.lock_until({entry.id: entry.side}, lock.until, now))
+    return effects
 
 
 def _last_human_left(state: State) -> Effects:
