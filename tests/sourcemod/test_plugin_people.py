@@ -54,7 +54,7 @@ def test_of_more_players_than_a_round_may_have_those_who_played_longest_are_told
     stayed: dict[str, float] = {}
     for number in range(134):
         guest = seat(game, f"Guest {number}", ("red", "blue")[number % 2])
-        stayed[str(guest.steamid)] = number * 37 % 134 / 10 + 1.0
+        stayed[str(guest.steamid)] = number * 37 % 134 / 50 + 0.2
         game.advance(stayed[str(guest.steamid)])
         game.leave(guest)
     last = seat(game, "Last", "red")
