@@ -26,7 +26,7 @@ from equipoise.store.notes import NOTES_SECONDS, SessionMemory
 from equipoise.store.past import VoidStrike
 from tests.chaos.machines import ratings_apart
 from tests.cli.house import serving
-from tests.hosts import BOOT, Rig, roster, round_of
+from tests.hosts import BOOT, GivenClock, Rig, roster, round_of
 from tests.opened_pool import Sharing
 from tests.postgres import PASSWORD, Between, Postgres, cluster
 from tests.postgres import postgres as postgres
@@ -101,6 +101,43 @@ def test_a_memory_that_waits_to_be_written_replaces_none_of_a_later_round(postgr
             assert await one.store.memory(ServerId("moved")) == b"later"
 
     play(scenario, postgres.url(postgres.database()), "one", "two")
+
+
+def test_a_start_that_cannot_read_the_log_makes_no_old_memory_newer_than_what_the_log_has(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, here, names = postgres.database(), roster([1, 2, 3], [4, 5, 6]), list[str]()
+    urls = {"two": postgres.url(database)}
+    monkeypatch.setattr(Sharing, "database_of", staticmethod(lambda store: urls[store.parent.name]))
+    monkeypatch.setattr(Sharing, "password", PASSWORD)
+    monkeypatch.setattr("equipoise.shared.log.CALL_SECONDS", 1.0)
+
+    async def play(rig: Rig) -> None:
+        hello = Hello(0.0, "m", "arena_lumberyard", Mode.ARENA, Phase.IDLE)
+        await rig.host.handle(rig.batch(hello, RosterSeen(0.0, here), seq=4 * len(names) + 1))
+        names.append(f"{BOOT}-{len(names)}")
+        ended = RoundEnded(0.0, round_of(names[-1], here, Side.A, session="m"))
+        assert (await rig.host.handle(rig.batch(ended, seq=4 * len(names)))).rounds == {names[-1]: "stored"}
+
+    async def run() -> None:
+        async with Between(postgres.port) as network:
+            urls["one"] = postgres.url(database, port=network.port)
+            async with Rig(tmp_path / "one") as one:
+                await play(one)
+            async with Rig(tmp_path / "two") as two:
+                await until(lambda: two.store.followed[POOL].number == 1)
+                two.clock.now += 10.0
+                await play(two)
+                network.to_server = network.to_client = False
+                async with Rig(tmp_path / "one", clock=GivenClock(two.clock.now + 10.0)) as one:
+                    await one.store.memory(one.host.server)  # what the start noted is written
+                    network.heal()
+                    await until(lambda: one.store.followed[POOL] == two.store.followed[POOL])
+                    assert await one.store.memory(one.host.server) == await two.store.memory(two.host.server)
+                    await play(one)
+                    assert list(one.host.session.memory.counted) == names
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["as it is", "restarted"])

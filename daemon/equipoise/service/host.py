@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -146,7 +147,10 @@ class Host:
         data = await self._store.memory(self.server)
         snapshot = decode_memory(data) if data is not None else None
         if snapshot is not None:
-            self._go_on(replace(snapshot, memory=snapshot.memory.past_unwritten()))
+            # As of then: the log of a shared pool may have newer ones, which are not read yet. A memory that is dated
+            # years ahead would not be replaced by that of a round: it is dated now.
+            at = await self._store.memory_at(self.server)
+            self._go_on(replace(snapshot, memory=snapshot.memory.past_unwritten()), at)
 
     async def _come_from_elsewhere(self) -> None:
         """Go on from what the log of a shared pool has of this server, if another machine has served it since."""
@@ -171,14 +175,13 @@ class Host:
         self.questions.go_on(before.questions)
         self._go_on(before._remembered)
 
-    def _go_on(self, snapshot: Remembered) -> None:
+    def _go_on(self, snapshot: Remembered, at: float = math.inf) -> None:
         memory = snapshot.memory.restored(self._clock.monotonic(), self.rules)
         snapshot = replace(snapshot, memory=memory)
         self.session = Session(self.rules, memory)
         self._last = LastBatch(snapshot.boot, snapshot.seq)
         self._remembered = snapshot
-        # A memory that is dated years ahead would not be replaced by that of a round: it is dated now.
-        self.write_down()
+        self.write_down(at)
 
     async def close(self) -> None:
         """Finish what is under way, begin no more, and write down what is not written yet."""
@@ -357,14 +360,14 @@ class Host:
         if not self._closed and (line := self._course.line(self.session, self._outlook)) is not None:
             self._store.note([line])
 
-    def write_down(self) -> None:
+    def write_down(self, at: float = math.inf) -> None:
         """Hand memory, decisions and names so far to the store: a reader of the log finds it complete afterwards."""
         old, new = self._noted, self._remembered
         # Memories are frozen and replaced when they change: identity
         # says enough, and to compare them would cost at each poll.
         if new.memory is not old.memory or new.boot != old.boot:
             self._noted = new
-            self._journal.remember(encode_memory(self._remembered))
+            self._journal.remember(encode_memory(self._remembered), at)
         self._journal.flush()
 
     # One piece of work at a time: it enters, is done on a copy, and is committed.

@@ -307,8 +307,7 @@ class SharedPool(Pool):
                 f"; `equipoise pool recompute {self.name}` on a machine that is past it writes all anew for the others"
             )
         elif isinstance(error, LogHeld | LogMissing) or not isinstance(error, LogRefused | LogError):
-            # It answers: an edit ends, and a newer base is read at once.
-            return
+            return  # it answers: an edit ends, and a newer base is read at once. Or the store's own log says it.
         self._connected = False
         away = isinstance(error, LogError) and not isinstance(error, LogDamaged)
         said = "is away" if away else self._trouble

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -455,9 +456,9 @@ class Journal:
         self.decided: Counter[f.DecisionKind] = Counter()
         """Lines of the decision log so far, by kind."""
 
-    def remember(self, memory: bytes) -> None:
-        """Note the session's memory as of now; only the newest is written."""
-        self._notes.append(SessionMemory(self._server, memory, self._clock.epoch()))
+    def remember(self, memory: bytes, at: float = math.inf) -> None:
+        """Note the session's memory as of a time, now at the latest; only the newest is written."""
+        self._notes.append(SessionMemory(self._server, memory, min(at, self._clock.epoch())))
 
     def decide(self, effect: f.LogDecision) -> None:
         """Note a line of the decision log, with its detail as plain data."""

@@ -7,6 +7,7 @@ an admin takes out of the ratings stays, with its participants put apart, so tha
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -223,6 +224,12 @@ def memory(db: sqlite3.Connection, server: ServerId) -> bytes | None:
     """The stored memory of a server's session; None before the first."""
     row = db.execute("SELECT memory FROM sessions WHERE server = ?", (server,)).fetchone()
     return row and bytes(row[0])
+
+
+def memory_at(db: sqlite3.Connection, server: ServerId) -> float:
+    """Return when a server's session had the memory that is stored; infinity before the first."""
+    row = db.execute("SELECT at FROM sessions WHERE server = ?", (server,)).fetchone()
+    return math.inf if row is None else float(row[0])
 
 
 def _facts(pool: str, game_round: Round) -> tuple[object, ...]:

@@ -267,6 +267,10 @@ class Store:
         """A server's session memory, None before the first."""
         return await self._read_noted(lambda db: rounds.memory(db, server))
 
+    async def memory_at(self, server: ServerId) -> float:
+        """When a server's session had the memory that is stored; never before the first."""
+        return await self._read_noted(lambda db: rounds.memory_at(db, server))
+
     async def decisions(
         self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
     ) -> Sequence[Decision]:
