@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from equipoise.service.people import renamed
 from equipoise.shared.bodies import FORMAT
 from equipoise.store.changes import TABLES, DamagedEvent, Position
+from equipoise.store.players import Fingerprint
+from equipoise.store.snapshots import Snapshot
 from equipoise.store.store import Store
 from tests.store.samples import POOL, a_round, opened, player, record
 
@@ -62,3 +65,28 @@ async def test_a_damaged_event_changes_nothing_and_is_named(tmp_path: Path, piec
             await store.take_in(POOL, [(Position(8, b"after"), [piece])], renamed)
         assert store.followed[POOL] == Position(7, b"before")
         assert await store.players(POOL, [player(1)], 0) == before
+
+
+async def test_a_snapshot_of_a_store_replaces_none_of_the_log_after_the_same_event(tmp_path: Path) -> None:
+    def snapshot(number: int, data: bytes) -> Snapshot:
+        return Snapshot("balance", number, Fingerprint("joint", {}), data)
+
+    async with opened(tmp_path / "one.db") as one, opened(tmp_path / "two.db") as two:
+        for store in (one, two):
+            await record(store, a_round(1))
+            await record(store, a_round(2))
+            await store.follow(POOL, Position(await store.number_all(POOL), b"before"))
+        await two.keep_snapshot(POOL, snapshot(1, b"moved away"), 1)
+        await one.keep_snapshot(POOL, snapshot(1, b"of the log"), 1)
+        reference = await one.reference(POOL)
+        assert reference is not None
+        await two.take_in(POOL, [(Position(3, b"after"), reference.pieces)], renamed)
+        await two.keep_snapshot(POOL, snapshot(1, b"moved away"), 1)
+        assert (await two.snapshot(POOL, "balance")) == snapshot(1, b"of the log")
+        base = replace(snapshot(1, b"of the log"), base=True)
+        await two.keep_snapshot(POOL, base, 1)
+        await two.keep_snapshot(POOL, snapshot(2, b"later"), 2)
+        assert (await two.snapshot(POOL, "balance"), await two.snapshot(POOL, "balance", 1)) == (
+            snapshot(2, b"later"),
+            base,
+        )

@@ -136,7 +136,22 @@ async def begun(
 ) -> Place:
     """A system like this one at the newest snapshot after at most event `most`; else before the first event.
 
-    `recorded` made the pool's ratings. A snapshot that is damaged, or of another system, is passed over.
+    `recorded` made the pool's ratings.
+    """
+    if (place := await at_snapshot(store, pool, purpose, system, recorded, most)) is not None:
+        return place
+    if count := await store.pruned_rounds(pool):
+        message = "%s begins with the rounds that are left: %d older ones were deleted (retention.rounds_days)"
+        log.warning(message, system.name, count, extra={"pool": pool})
+    return await before_first(store, pool, system, recorded)
+
+
+async def at_snapshot(
+    store: Store, pool: str, purpose: Purpose, system: System[Any], recorded: Fingerprint, most: int = sys.maxsize
+) -> Place | None:
+    """A system like this one at the newest snapshot after at most event `most`; None: there is none that leads on.
+
+    One that is damaged, or of another system, is passed over.
     """
     place = await before_first(store, pool, system, recorded)
     while system.sequential and (snapshot := await store.snapshot(pool, purpose, most)) is not None:
@@ -151,10 +166,7 @@ async def begun(
                 return place
         # Damaged ones are passed over by the store; this one is of another system, or this version cannot read it.
         most = snapshot.number - 1
-    if count := await store.pruned_rounds(pool):
-        message = "%s begins with the rounds that are left: %d older ones were deleted (retention.rounds_days)"
-        log.warning(message, system.name, count, extra={"pool": pool})
-    return place
+    return None
 
 
 async def keep_base(

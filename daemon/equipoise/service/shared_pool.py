@@ -37,7 +37,7 @@ from equipoise.service import held, people
 from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import described, fingerprint_of, made_by
 from equipoise.service.held import Before, RatingAttempt
-from equipoise.service.place import NewRound, begun
+from equipoise.service.place import NewRound, at_snapshot
 from equipoise.service.pool import Group, Pool, Recorded, Sharing, new_rounds, stored_now
 from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.bodies import FORMAT
@@ -456,17 +456,17 @@ class SharedPool(Pool):
         number: int = sys.maxsize,
     ) -> int | None:
         """Return the event of the reference that leads to other skills after an event than these; None: to the same."""
-        reference = await self.store.snapshot(self.name, purpose, number)
-        if reference is None:
+        place = await at_snapshot(self.store, self.name, purpose, like, fingerprint_of(self.system), number)
+        if place is None:
             return None  # it is of a later event
-        place = await begun(self.store, self.name, purpose, like, fingerprint_of(self.system), number)
+        reference = place.number
         await place.go_to_end(number)
         after = place.replayed.system.skill_values(players)
         apart = max((abs(old - new) for old, new in zip(skills, after, strict=True)), default=0.0)
         if apart <= SAME:
             return None
         log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": self.name})
-        return reference.number
+        return reference
 
     # Appending: rounds from the ring, and edits.
 
