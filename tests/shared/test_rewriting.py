@@ -108,6 +108,45 @@ def test_a_recompute_on_one_machine_is_taken_in_by_another_while_it_serves(postg
     asyncio.run(run_all())
 
 
+@pytest.mark.parametrize("when", ["from the start", "while it is written", "at its commit"])
+def test_a_recompute_while_the_log_is_away_changes_nothing_and_says_so(
+    postgres: Postgres, tmp_path: Path, when: str
+) -> None:
+    database, of = postgres.database(), random.Random(4)
+
+    async def run_all() -> None:
+        async with Between(postgres.port) as network:
+            one_house = house(tmp_path, "one", postgres.url(database, port=network.port))
+            async with machine(one_house.state, "one", postgres.url(database)) as one:
+                await evening((one,), range(1, 20), of)
+                path = one.store.path
+            with closing(sqlite3.connect(path)) as db:
+                db.execute("UPDATE players SET rating = rating + 100, version = version + 1")
+                db.commit()
+            before, old = rows_of(path), players_of(path)
+            if when == "from the start":
+                network.to_server = False
+            else:
+                network.lose_answer_to = b"COMMIT\0" if when == "at its commit" else b"INTO equipoise.base_pieces"
+            done = await command("pool", "recompute", "--config", one_house.config, "--yes")
+            assert done.returncode == 2
+            error = done.stderr.splitlines()[-1]
+            assert rows_of(path) == before
+            network.heal()
+            if when == "at its commit":  # it may be in the log
+                assert "not known: the connection was cut; start the daemon" in error
+            else:
+                assert error.startswith("equipoise: database postgresql://equipoise@127.0.0.1:")
+                assert error.endswith("; nothing was changed")
+            expected = await asyncio.to_thread(recomputed_alone, path, tmp_path / "alone")
+            async with machine(one_house.state, "one", postgres.url(database)) as one:
+                await until(lambda: one.sharing.trouble is None)
+                await one.settle()
+                assert players_of(path) == (expected if when == "at its commit" else old)
+
+    asyncio.run(run_all())
+
+
 def test_a_recompute_by_another_system_has_the_others_wait_until_they_are_configured_so(
     postgres: Postgres, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -20,7 +20,7 @@ from equipoise.cli.client import Client, Unreachable, json_option, pool_options,
 from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, stop, yes_option
 from equipoise.cli.output import counted
 from equipoise.cli.questions import on_terminal
-from equipoise.errors import ConfigError, EquipoiseError, LogRefused
+from equipoise.errors import CommitUnknown, ConfigError, EquipoiseError, LogError, LogRefused
 
 if TYPE_CHECKING:
     import sqlite3
@@ -160,6 +160,10 @@ async def followed(config: Config, name: str, system: System[Any], store: Store)
         await pool.open()
         await pool.settle()
         yield pool
+    except CommitUnknown as error:
+        raise LogError(f"{error}; start the daemon: if it is in the log, it is taken over from there") from error
+    except (LogError, LogRefused) as error:
+        raise type(error)(f"{error}; nothing was changed") from error
     finally:
         await pool.close()
         await shared_log.close()
