@@ -37,10 +37,10 @@ class House:
     secret: str
 
     @classmethod
-    def made(cls, folder: Path) -> House:
+    def made(cls, folder: Path, *options: str | Path) -> House:
         """A new installation in a folder, whose daemon takes a free port and keeps its state there."""
         folder = folder / "equipoise"
-        made = run("init", folder)
+        made = run("init", folder, *options)
         assert made.returncode == 0, made.stderr
         secret = re.search(r"^  arena-1  ([\w-]{43})$", made.stdout, re.MULTILINE)
         assert secret

@@ -23,7 +23,7 @@ from rcon_server.rcon_connection import RCONConnection
 
 import equipoise
 from equipoise.cli.doctor import of_files, of_store
-from equipoise.cli.setup import keep_as_before
+from equipoise.cli.starting import keep_as_before
 from equipoise.config import load
 from equipoise.service.diagnosis import of_disk
 from tests.cli.house import ALONE, EQUIPOISE, UNPRIVILEGED, House, ask, post, run, serving

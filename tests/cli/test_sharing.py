@@ -150,7 +150,7 @@ def test_a_pool_is_shared_while_its_server_plays_joined_and_left(one: House, two
         text = two.config.read_bytes()
         refusal = pool(two, "join", *where)
         assert refusal.returncode == 2
-        assert "pool main has 2 rounds here that the other machines do not know: --replace puts them" in refusal.stderr
+        assert "pool main has 2 rounds here that the other machines do not know: `equipoise pool join" in refusal.stderr
         beside = pool(two, "join", *where, "--replace", "--yes")
         assert (beside.returncode, "has the store open" in beside.stderr) == (2, True), beside.stderr
         assert (two.config.read_bytes(), stored(two)) == (text, own)
@@ -186,6 +186,31 @@ def test_a_pool_is_shared_while_its_server_plays_joined_and_left(one: House, two
         rounds.append(play(one, first, "one"))
         assert stored(one) == rounds
         assert stored(two) == [*rounds[:-1], alone]
+
+
+def test_init_joins_a_pool_that_others_share_or_writes_nothing(one: House, tmp_path: Path, postgres: Postgres) -> None:
+    url, secret = postgres.url(postgres.database()), tmp_path / "password"
+    join = ("--server", "arena-1", "--join", url, "--join-password-file", secret)
+
+    def refusal() -> str:
+        done = run("init", tmp_path / "new" / "equipoise", *join)
+        assert (done.returncode, done.stdout, "hunter2" in done.stderr) == (2, "", False)
+        assert not (tmp_path / "new").exists()
+        return done.stderr
+
+    secret.write_text("hunter2\n")
+    assert "password authentication failed" in refusal()
+    secret.write_text(f"{PASSWORD}\n")
+    assert "pool main is not in this database: first run `equipoise pool share main`" in refusal()
+    assert pool(one, "share", "main", "--database", url, "--password-file", "secrets/database").returncode == 0
+    with serving(one) as (_, address):
+        rounds = [play(one, address, "one") for _ in range(3)]
+        three = House.made(tmp_path / "new", *join)
+        three.edit("[pool.main]", '[shared]\nmachine = "three"\n\n[pool.main]')
+        with serving(three) as (_, elsewhere):
+            until(lambda: stored(three) == rounds, "the new machine has not what the other has")
+            rounds.append(play(three, elsewhere, "arena-1"))
+            until(lambda: stored(one) == rounds, "this machine does not know what the new one played")
 
 
 def test_rounds_of_another_rating_version_wait_until_the_pool_is_upgraded(one: House, postgres: Postgres) -> None:

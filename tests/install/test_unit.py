@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.cli.setup import needs
+from equipoise.cli.starting import needs
 from equipoise.config import load
 from equipoise.errors import ConfigError
 from equipoise.install.configuration import write_new

@@ -20,7 +20,7 @@ FURTHER = ("further",)
 UPGRADE = ("upgrade",)
 DATABASE = ("database", "reached")
 SHARE = ("share",)
-MACHINE = ("further-install", "further-init", "further-join")
+MACHINE = ("further-install", "further-init")
 CACHE = ROOT / ".walk"
 
 

@@ -336,7 +336,6 @@ def shared(walk: Walk, one: Machine) -> None:
     until_alike(one, one, 42)
     began = walk.log.seconds
     walk.type(two, "further-init")
-    walk.type(two, "further-join")
     walk.figure("minutes to one rating on a further machine", f"{(installed + walk.log.seconds - began) / 60:.1f}")
     expect((ratings(two), rounds(two)) == (ratings(one), 42), "the machine that joined has not what the other has")
     before = ratings(one)

@@ -32,7 +32,7 @@ from equipoise.cli.client import (
 )
 from equipoise.cli.options import FAILED, config_option, examples
 from equipoise.cli.output import counted, print_note
-from equipoise.cli.setup import needs
+from equipoise.cli.starting import needs
 from equipoise.config import MACHINE_CONFIG, STORE, Config, load
 from equipoise.errors import ConfigError
 from equipoise.install import unit

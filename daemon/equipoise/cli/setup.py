@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from equipoise.cli import completion, questions
-from equipoise.cli.options import FAILED, examples, new_directory, stop
-from equipoise.errors import ConfigError
-from equipoise.install import assets
-from equipoise.install.configuration import Ruleset, write_new
+from equipoise.cli.options import examples, new_directory, stop
+from equipoise.cli.sharing import join_anew, show
+from equipoise.cli.starting import start_unit
+from equipoise.errors import ConfigError, StoreError
+from equipoise.install.configuration import Ruleset, prepare_new
 from equipoise.install.servers import NewServer
-
-if TYPE_CHECKING:
-    from equipoise.config import Config
-    from equipoise.install.unit import Needs
 
 EPILOG = examples(
     "equipoise init",
@@ -26,6 +22,7 @@ EPILOG = examples(
     "equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf",
     "equipoise init --game ns2 --server ns2-1 --ns2-config /home/ns2/config",
     "equipoise init --rules source --server arena-1 --tf /srv/arena-1/tf",
+    "equipoise init --systemd --join postgresql://equipoise@db/equipoise",
     "equipoise init --completion",
 )
 SHARED = "With several servers NAME= says whose it is."
@@ -57,7 +54,13 @@ SHARED = "With several servers NAME= says whose it is."
 @click.option(
     "--rcon-password-file", multiple=True, metavar="[NAME=]FILE", help="A file with its password; -: standard input."
 )
-@click.option("--yes", "-y", is_flag=True, help="Do not ask; what no option says is left out.")
+@click.option("--join", metavar="URL", help="Join the pool that other machines share in this PostgreSQL database.")
+@click.option(
+    "--join-password-file",
+    metavar="FILE",
+    help="A file with its role's password; -: standard input. On a terminal it is asked for.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask, but for passwords; what no option says is left out.")
 @click.option("--systemd", is_flag=True, help="Write the systemd unit too, and start it.")
 @click.option("--completion", "completes", is_flag=True, help="Only let your shells complete commands by Tab.")
 def init(
@@ -70,6 +73,8 @@ def init(
     rcon: tuple[str, ...],
     rcon_user: tuple[str, ...],
     rcon_password_file: tuple[str, ...],
+    join: str | None,
+    join_password_file: str | None,
     yes: bool,
     systemd: bool,
     completes: bool,
@@ -98,18 +103,25 @@ def init(
             "--rcon-user": rcon_user,
             "--rcon-password-file": rcon_password_file,
         }
-        if not command or names or rules == "source" or any(options.values()) or not config.exists():
+        pool = None
+        if not command or names or rules == "source" or join or any(options.values()) or not config.exists():
             servers = _new_servers(names, game, options, asks=questions.on_terminal() and not yes)
-            for result in write_new(directory, servers, rules):
+            preparation = prepare_new(directory, servers, rules)
+            with preparation.applied():
+                if join is not None:
+                    pool = join_anew(config, join, join_password_file)
+            for result in preparation.servers:
                 click.echo("\n".join([*result.lines(), *result.left()]) + "\n")
             click.echo(f"Wrote config.toml, owner.token and servers.d in {directory}.")
         _complete(system=systemd)
         if command:
             start_unit(config, command)
+            if pool is not None:
+                show(config, pool)
         else:
             click.echo(f"Start the daemon with:\n\n  equipoise serve --config {config}\n")
             click.echo(f"While it runs, open its page in a browser with:\n\n  equipoise page --config {config}\n")
-    except ConfigError as error:
+    except (ConfigError, StoreError) as error:
         stop(error)
 
 
@@ -131,59 +143,6 @@ def _unit_command(directory: Path) -> str:
 
     unit.check_machine(directory)
     return unit.command()
-
-
-def start_unit(config: Path, command: str) -> None:
-    """Write the unit in place of an older one, and start the daemon anew."""
-    from equipoise.config import load
-    from equipoise.install import unit
-
-    read = load(config, {})
-    # Before the start: the daemon would take the default of new pools for a pool that has played without it.
-    for line in keep_as_before(read):
-        click.echo(line)
-    unit.write(command, needs(read))
-    click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
-    if read.web.allow_remote:
-        click.echo(f"The unit lets in this machine alone: {assets.folder() / 'systemd' / 'remote.conf'} opens it.")
-    try:
-        unit.start()
-    except unit.StartFailed as error:
-        stop(error, FAILED)
-    click.echo(
-        "The daemon runs, and is ready. `equipoise status` shows the game servers, `equipoise page` how to "
-        "open their page in a browser."
-    )
-
-
-def needs(config: Config) -> Needs:
-    """Return what a configuration needs of the unit."""
-    from equipoise.install.unit import Needs
-
-    outward = bool(config.webhooks) or any(pool.database for pool in config.pools.values())
-    return Needs(config.web.port, config.web.max_connections, outward)
-
-
-def keep_as_before(config: Config) -> Iterator[str]:
-    """Write how teams are made into the tables of pools that have played before there was a default; what was done."""
-    from equipoise.config import STORE
-    from equipoise.install.changes import Changes
-    from equipoise.install.configuration import with_balance
-    from equipoise.store.measurements import plays_alone_in
-
-    for pool in config.pools.values():
-        if not pool.balance_left_open or not plays_alone_in(config.directory / STORE, pool.name):
-            continue
-        line = f'balance = "{pool.system}" in [pool.{pool.name}]'
-        text = with_balance(config.path.read_text("utf-8"), pool.name, pool.system)
-        if text is None:
-            yield f"Write {line} of {config.path}: its teams are made as before, by the ratings that players see."
-            continue
-        changes = Changes(config.path.parent)
-        changes.write(config.path, text.encode(), config.path.stat().st_mode & 0o777)
-        with changes.applied():
-            pass
-        yield f"Wrote {line}: its teams are made as before. `equipoise doctor` says what new pools have."
 
 
 def _new_servers(

@@ -65,7 +65,7 @@ def share(path: Path, name: str | None, database: str | None, password_file: str
                 f"run `equipoise pool join {pool.name}`, or name another database"
             )
         _put_in_force(config)
-    _show(path, pool.name)
+    show(path, pool.name)
     assert pool.database is not None
     click.echo(f"On each other machine: equipoise pool join {pool.name} --database {shlex.quote(pool.database.url)}")
 
@@ -85,24 +85,27 @@ def join(
     This machine serves at once, and says how far it has read what the others know.
     """
     with _errors(), _configured(path, name, database, password_file) as (config, pool):
-        if (state := asyncio.run(_state(config, pool))) is None:
-            raise LogRefused(
-                f"pool {pool.name} is not in this database: first run `equipoise pool share {pool.name}` on the "
-                "machine that has its rounds"
-            )
-        _check(config, pool, state)
-        rounds = _own_rounds(config, pool.name)
+        _check_shared(config, pool)
         if replace:
-            if not yes and not agreed(f"Put {counted(rounds, 'round')} of pool {pool.name} that are here aside?"):
+            rounds = counted(_own_rounds(config, pool.name), "round")
+            if not yes and not agreed(f"Put {rounds} of pool {pool.name} that are here aside?"):
                 stop("nothing was changed", FAILED)
             _put_aside(config, pool.name)
-        elif rounds and pool.name not in _followed(config):
-            raise LogRefused(
-                f"pool {pool.name} has {counted(rounds, 'round')} here that the other machines do not know: --replace "
-                "puts them aside, in a backup"
-            )
+        else:
+            _check_own_rounds(config, pool)
         _put_in_force(config)
-    _show(path, pool.name)
+    show(path, pool.name)
+
+
+def join_anew(path: Path, url: str, password_file: str | None) -> str:
+    """Have a configuration that was written just now join the pool that others share; returns its name.
+
+    EquipoiseError: the configuration is as it was.
+    """
+    with _configured(path, None, url, password_file) as (config, pool):
+        _check_shared(config, pool)
+        _check_own_rounds(config, pool)
+    return pool.name
 
 
 @click.command(epilog=examples("equipoise pool leave main"))
@@ -264,8 +267,8 @@ async def _state(config: Config, pool: Pool) -> State | None:
         await shared_log.close()
 
 
-def _check(config: Config, own: Pool, state: State) -> None:
-    """ConfigError, with the table to write, unless the pool is configured as it is rated."""
+def _check_shared(config: Config, own: Pool) -> None:
+    """LogRefused: nobody shares the pool. ConfigError, with the table to write: it is configured otherwise."""
     from dataclasses import replace
 
     from equipoise import ratings
@@ -273,6 +276,11 @@ def _check(config: Config, own: Pool, state: State) -> None:
     from equipoise.service.fingerprint import made_by
     from equipoise.store.players import Fingerprint
 
+    if (state := asyncio.run(_state(config, own))) is None:
+        raise LogRefused(
+            f"pool {own.name} is not in this database: first run `equipoise pool share {own.name}` on the machine that "
+            "has its rounds"
+        )
     agreement = state.agreement
     if not made_by(Fingerprint(agreement.system, agreement.params), ratings.create(own.system, **own.params)):
         lines = "\n".join(pool_table(replace(own, system=agreement.system, params=agreement.params, database=None)))
@@ -287,6 +295,16 @@ def _followed(config: Config) -> Collection[str]:
 
     with _stored(config) as db:
         return () if db is None else changes.positions(db)
+
+
+def _check_own_rounds(config: Config, own: Pool) -> None:
+    """LogRefused: a pool that is to be joined has rounds here."""
+    rounds = _own_rounds(config, own.name)
+    if rounds and own.name not in _followed(config):
+        raise LogRefused(
+            f"pool {own.name} has {counted(rounds, 'round')} here that the other machines do not know: `equipoise pool "
+            f"join {own.name} --replace` puts them aside, in a backup"
+        )
 
 
 def _own_rounds(config: Config, name: str) -> int:
@@ -347,7 +365,7 @@ def _has_unit(path: Path) -> bool:
 
 def _put_in_force(config: Config) -> None:
     """Start the daemon anew where that is ours to do."""
-    from equipoise.cli.setup import start_unit
+    from equipoise.cli.starting import start_unit
     from equipoise.install import unit
 
     if _has_unit(config.path):
@@ -356,7 +374,7 @@ def _put_in_force(config: Config) -> None:
         click.echo(f"Wrote {config.path}. Restart the daemon: it takes effect then.")
 
 
-def _show(path: Path, name: str) -> None:
+def show(path: Path, name: str) -> None:
     """Show how far the daemon is until it has all; without a daemon that answers nothing is shown."""
     client = Client.of(path, None, None)
     ends_at, line = time.monotonic() + PATIENCE, ""

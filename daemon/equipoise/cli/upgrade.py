@@ -365,7 +365,7 @@ class _OnSteps(_Steps):
         return behind or (machine.has_unit and self._unit_differs())
 
     def _unit_differs(self) -> bool:
-        from equipoise.cli.setup import needs
+        from equipoise.cli.starting import needs
 
         return unit.differs(needs(self.machine.config))
 
@@ -436,7 +436,7 @@ class _OnSteps(_Steps):
         os.execv(words[0], words)  # whatever is imported from here on would be the new version's
 
     def _daemon(self) -> None:
-        from equipoise.cli.setup import start_unit
+        from equipoise.cli.starting import start_unit
 
         if self.machine.has_unit:
             if self.machine.running != self.machine.version or self._unit_differs():
