@@ -17,6 +17,8 @@ from tests.chaos.calls import bearer
 from tests.chaos.daemon import Daemon
 
 PATIENCE = 60.0
+LEFT_ALONE = {"logout", "login", "forget", "off"}
+"""The page is the driver's way in; whom it forgot it would not know in their rounds; a server that is off closes no gap."""
 ALIVE = 5.0
 """Seconds after which a stream without a line is dead."""
 DOWN = 0.3
@@ -60,8 +62,7 @@ def browse(daemon: Daemon, rng: Random, ends: Event, tried: Counter[str], wrong:
         if status not in FINE | GONE:
             wrong.append(f"GET {path}: {status}: {text[-600:]}")
         offers = Offers(text)
-        # The page is the way in of the driver; whom it forgot, it would not know in the rounds that they played.
-        forms = [form for form in offers.forms if not {"logout", "login", "forget"} & set(form[1].split("/"))]
+        forms = [form for form in offers.forms if not LEFT_ALONE & set(form[1].split("/"))]
         if forms and rng.random() < 0.5:
             method, action, fields = rng.choice(forms)
             if method == "GET":

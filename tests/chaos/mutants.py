@@ -124,6 +124,13 @@ MUTANTS = (
         ("people come",),
     ),
     Mutant(
+        "locks stay on their colour when the sides are swapped",
+        "core/memory.py",
+        "HeldSide(lock.side.other, lock.until) for player, lock in self.locks.items()",
+        "HeldSide(lock.side, lock.until) for player, lock in self.locks.items()",
+        ("people come",),
+    ),
+    Mutant(
         "a gap is taken for one that is being closed",
         "core/autobalance.py",
         "    return len(movers) == count and able.issuperset(movers)\n",

@@ -166,7 +166,11 @@ class Crowd(Script):
             assert sizes[there] < sizes[other[there]], (order, sizes)
         if phrase in BY_LOCK and lock is not None:
             assert there == lock, f"{player.id} is locked to {lock}: {order}"
-        if here == lock and time.monotonic() < ends_at - 1.0 and not self.moves and not player.flags.get("immune"):
+        locked = lock is not None and time.monotonic() < ends_at - 1.0 and not player.flags.get("immune")
+        if here == "none" and locked and self.phase == "running" and self.mode != "arena" and not lost:
+            opened = sizes[lock] + 1 - sizes[other[lock]]
+            assert there == lock or opened >= 2, f"{player.id} comes back, is locked to {lock}: {order}, {sizes}"
+        if here == lock and locked and not self.moves:
             # Sizes come first, then locks, then skill.
             assert phrase not in NO_LOCK, f"locked to {lock}, and asked as if they were not: {order}, {sizes}"
             assert there == here or sizes[here] - sizes[there] >= 2, f"locked to {lock}: {order}, {sizes}"
@@ -247,6 +251,16 @@ class Crowd(Script):
         for each in self.players.values():
             if each.side == "none" and not each.flags.get("held"):
                 self.happens("side_wanted", id=each.id, side=self._rng.choice((*self.sides, "any")))
+                return
+
+    def returns(self) -> None:
+        """Someone who is locked watches for a moment, and asks for the other side."""
+        for each in self._rng.sample([*self.players.values()], len(self.players)):
+            if each.id in self.locks and each.side in self.sides and len(self.on(each.side)) > FEWEST:
+                wanted = self.sides[each.side == self.sides[0]]
+                self.goes(each, "none")
+                self.post()
+                self.happens("side_wanted", id=each.id, side=wanted)
                 return
 
     def switches(self) -> None:
@@ -347,6 +361,7 @@ class Crowd(Script):
         for id in [*self.locks][:3]:  # they stay with their group
             if (player := self.players.get(id)) and player.side in self.sides:
                 self.happens("side_wanted", id=id, side=other[player.side])
+        self.returns()
 
     def map_ends(self) -> None:
         """The next map: a new session."""
@@ -407,7 +422,16 @@ class Crowd(Script):
             self.goes_live()
         self._excused.clear()
         self._blocked = False
-        ways = [self.leaves, self.leaves, self.leaves, self.comes, self.comes, self.watches, self.comes_back]
+        ways = [
+            self.leaves,
+            self.leaves,
+            self.leaves,
+            self.comes,
+            self.comes,
+            self.watches,
+            self.comes_back,
+            self.returns,
+        ]
         ways += [self.switches, self.switches, self.says, self.says, self.flags_change]
         if self.mode != "arena":
             ways += [self.ordered, self.moved_by_admin, self.game_forbids_moves]

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.asks import AskSplit
-from equipoise.core.effects import Assign, Lock, LogDecision, Say, Unlock
+from equipoise.core.asks import AskSplit, AskSwitch
+from equipoise.core.effects import Assign, Lock, LogDecision, Place, Say, Unlock
 from equipoise.core.model import Immunity, Mode, PlayerId, Roster
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.answerer import answer
 from tests.core.game import Game
-from tests.core.scripts import A, begun, command, ids, of, play, roster, seen, split, the
+from tests.core.scripts import A, B, begun, command, ids, of, play, roster, seen, split, summaries, the
 
 ANN = PlayerId("a")
 RATINGS = dict.fromkeys(ids("abcdefgh"), 2000.0)
@@ -108,6 +108,14 @@ def test_who_is_immune_from_locks_is_never_locked(immunity: Immunity, locked: bo
     assert (ANN in session.memory.locks) == locked
     play(session, [(9.0, e.SideChanged(9.0, ANN, None))])
     assert (ANN in session.memory.locks) == locked
+
+
+def test_a_lock_from_before_does_not_hold_who_became_immune_since() -> None:
+    session = begun(Mode.KOTH, "ab|cd|")
+    play(session, [(0.0, e.SideChanged(0.0, ANN, None)), (0.5, e.SideWanted(0.5, ANN, A))])
+    play(session, [(0.7, e.RosterSeen(0.7, immune("abe|cd", Immunity.LOCK))), (0.7, summaries(RATINGS))])
+    effects = play(session, [(0.8, e.SideWanted(0.8, ANN, B))])
+    assert (of(AskSwitch, effects) != [], of(Place, effects)) == (True, [])  # skill decides, and no lock
 
 
 def test_a_scramble_lifts_the_lock_of_who_became_immune_since() -> None:
