@@ -18,7 +18,7 @@ from tests.chaos.daemon import Daemon
 
 PATIENCE = 60.0
 LEFT_ALONE = {"logout", "login", "forget", "off"}
-"""The page is the driver's way in; whom it forgot it would not know in their rounds; a server that is off closes no gap."""
+"""The driver comes in by the page; it would not know whom it forgot; a server that is off closes no gap."""
 ALIVE = 5.0
 """Seconds after which a stream without a line is dead."""
 DOWN = 0.3
