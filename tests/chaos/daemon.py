@@ -216,9 +216,10 @@ class Daemon:
 def waited_for_processor(pid: int) -> float:
     """Seconds that threads of a process were ready to run and did not: sched-stats.rst of Linux, /proc/…/schedstat."""
     total = 0
-    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        with suppress(OSError):  # the thread has ended
-            total += int(task.read_text().split()[1])
+    with suppress(OSError):  # the process has ended
+        for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            with suppress(OSError):  # the thread has ended
+                total += int(task.read_text().split()[1])
     return total / 1e9
 
 

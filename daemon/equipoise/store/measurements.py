@@ -158,12 +158,13 @@ _LINEUPS = """
 SELECT server, lineup FROM json_each(?) AS wanted CROSS JOIN rounds ON number = wanted.value
 WHERE NOT pruned ORDER BY wanted.key
 """
-# By the index of players the rounds of one, by that of rounds who else played in each of them.
+# By the index of players the rounds of one, by that of rounds whether there are so many places in each of them.
 _BEST = "SELECT id FROM players WHERE pool = ? AND visible ORDER BY rating DESC, id LIMIT ?"
 _GAINED = """
-SELECT total(after - before), total((after - before) * (few < :few)) FROM (
-    SELECT before, after, (
-        SELECT count(*) FROM participants AS others INDEXED BY participants_by_round WHERE others.round = own.round
+SELECT total(after - before), total((after - before) * few) FROM (
+    SELECT before, after, NOT EXISTS (
+        SELECT 1 FROM participants AS others INDEXED BY participants_by_round
+        WHERE others.round = own.round AND others.place >= :few - 1
     ) AS few
     FROM participants AS own WHERE pool = :pool AND player = :player ORDER BY round DESC LIMIT :rounds
 )
