@@ -36,6 +36,8 @@ class Mutant:
     after: str
     tries: tuple[str, ...]
     """Words in the names of faults that are tried on it."""
+    columns: tuple[str, ...]
+    """Where it has to show: a case of another column may be of something else."""
 
 
 MUTANTS = (
@@ -45,8 +47,16 @@ MUTANTS = (
         "PRAGMA synchronous = FULL",
         "PRAGMA synchronous = NORMAL",
         ("before their sync",),
+        ("early",),
     ),
-    Mutant("a ring is not synced", "service/ring.py", "            os.fsync(file)\n", "", ("before their sync",)),
+    Mutant(
+        "a ring is not synced",
+        "service/ring.py",
+        "            os.fsync(file)\n",
+        "",
+        ("before their sync",),
+        ("early",),
+    ),
     Mutant(
         "a round is `stored` before the commit",
         "service/work.py",
@@ -56,6 +66,7 @@ MUTANTS = (
         "            asyncio.get_running_loop().create_task(doing)\n"
         '            done = Recorded("stored", None)\n',
         ("behind an answer", "before their sync"),
+        ("lost", "early"),
     ),
     Mutant(
         "a round is `kept` before it is written",
@@ -65,6 +76,7 @@ MUTANTS = (
         "                asyncio.get_running_loop().call_later(0.02, self._keep, rest)\n"
         '                results += [Recorded("kept", None)] * len(rest)\n',
         ("behind an answer",),
+        ("lost", "early"),
     ),
     Mutant(
         "a round that is not stored is not undone",
@@ -72,6 +84,7 @@ MUTANTS = (
         "            undo(attempts)\n            self._held.undone()\n",
         "            self._held.undone()\n",
         ("locked store", "limited file size"),
+        ("differ",),
     ),
     Mutant(
         "a round that is sent again counts again",
@@ -80,6 +93,7 @@ MUTANTS = (
         "    if first := first_answer(db, server, record.round.id):\n"
         "        players.update(db, pool, first.changes, record.round.started_at)\n",
         ("lost and cut answers", "simultaneous duplicates"),
+        ("differ",),
     ),
     Mutant(
         "a round overtakes the ring",
@@ -87,6 +101,7 @@ MUTANTS = (
         "while not self.ring.depth and not self._rounds_wait_for_replay",
         "while not self._rounds_wait_for_replay",
         ("locked store", "behind an answer"),
+        ("reordered",),
     ),
     Mutant(
         "a ring is not read at the start",
@@ -94,6 +109,7 @@ MUTANTS = (
         "        if not size:\n            return\n",
         "        return\n",
         ("behind an answer", "locked store"),
+        ("lost",),
     ),
     Mutant(
         "memory is not read again after an edit",
@@ -101,6 +117,7 @@ MUTANTS = (
         "        self._players.clear()\n        self._absent.clear()\n        self._shared = 0\n",
         "",
         ("people, edits",),
+        ("differ", "replay"),
     ),
     Mutant(
         "the system that makes the teams keeps what was undone",
@@ -108,6 +125,7 @@ MUTANTS = (
         "        self._anew, self.ready = True, False\n        if leave",
         "        if leave",
         ("people, edits",),
+        ("replay",),
     ),
     Mutant(
         "who was moved is not locked",
@@ -115,6 +133,7 @@ MUTANTS = (
         "return (*state.lock({move.player: move.side}, now), *check(state, now))",
         "return check(state, now)",
         ("people come",),
+        ("answers",),
     ),
     Mutant(
         "players stay on their colour when the sides are swapped",
@@ -122,6 +141,7 @@ MUTANTS = (
         "replace(entry, side=entry.side and entry.side.other) for entry",
         "replace(entry, side=entry.side) for entry",
         ("people come",),
+        ("answers", "differ"),
     ),
     Mutant(
         "locks stay on their colour when the sides are swapped",
@@ -129,6 +149,7 @@ MUTANTS = (
         "HeldSide(lock.side.other, lock.until) for player, lock in self.locks.items()",
         "HeldSide(lock.side, lock.until) for player, lock in self.locks.items()",
         ("people come",),
+        ("answers",),
     ),
     Mutant(
         "a gap is taken for one that is being closed",
@@ -136,6 +157,7 @@ MUTANTS = (
         "    return len(movers) == count and able.issuperset(movers)\n",
         "    return bool(able) or len(movers) == count\n",
         ("people come",),
+        ("gaps",),
     ),
     Mutant(
         "the loop is held",
@@ -144,6 +166,7 @@ MUTANTS = (
         "            results: list[Recorded | Exception] = []\n"
         "            import time\n\n            time.sleep(0.3)\n            why",
         ("kill -9 at random", "servers of a pool"),
+        ("late",),
     ),
 )
 
@@ -163,7 +186,7 @@ def mutated(mutant: Mutant) -> Iterator[Path]:
 
 
 def noticed(mutant: Mutant, seed: int) -> tuple[float, str | None]:
-    """After how many seconds the driver noticed it, and the first case; None: it did not."""
+    """After how many seconds the driver ended, and the first case that shows the mutant; None: there is none."""
     began = time.monotonic()
     with mutated(mutant) as folder:
         faults = [word for each in mutant.tries for word in ("--fault", each)]
@@ -179,7 +202,8 @@ def noticed(mutant: Mutant, seed: int) -> tuple[float, str | None]:
     printed = json.loads(ended.stdout)
     if printed["folder"]:
         shutil.rmtree(printed["folder"])
-    return time.monotonic() - began, printed["failures"][0] if printed["failures"] else None
+    shown = (case for case in printed["failures"] for column in mutant.columns if f": {column}: " in case)
+    return time.monotonic() - began, next(shown, None)
 
 
 def run(seed: int, words: Sequence[str], watch: Callable[[str], None]) -> tuple[str, list[str]]:

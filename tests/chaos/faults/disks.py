@@ -31,15 +31,19 @@ def locked_store(trial: Trial) -> int:
     """Rounds are kept; sometimes more than memory holds, sometimes until after a kill, sometimes not sent again."""
     arena = trial.arena
     for _ in range(trial.scale):
+        ending = trial.rng.choice(("free", "forget", "kill", "kill and forget"))
         with locked(arena.store):
+            for script in arena.scripts:
+                for _ in range(trial.rng.choice((0, 6))):
+                    script.end_round()
             with arena.playing():
                 time.sleep(trial.rng.choice((0.5, 3.0)))
-            ending = trial.rng.choice(("free", "kill", "kill and forget"))
-            if ending != "free":
+            if "kill" in ending:
                 arena.daemon.kill()
         if ending != "free":
             for script in arena.scripts:
-                script.restart(forget=ending == "kill and forget")
+                script.restart(forget="forget" in ending)
+        if not arena.daemon.running:
             arena.daemon.start()
         arena.play(1)
     return trial.scale
