@@ -37,7 +37,7 @@ SYSTEMS = (
 """docs/ratings.md has them."""
 HAPPENINGS = 6
 """In a round."""
-FEW, MANY = 2, 80
+FEW, MANY = 2, (10, 80)
 """Rounds of each server in the first trial, and in a later one: an evening's end costs as much as a hundred rounds."""
 REFUSED = {"changed", "present", "refused", "waits", "unavailable", "busy", "not_found", "rating"}
 """Codes of edits that cannot be made, or not now: also of a round that is not rated, a rating too low."""
@@ -96,7 +96,7 @@ class Evening:
 
     def plays(self, *beside: Callable[[Event], None]) -> None:
         """Rounds on each server; what runs beside them ends when the event is set."""
-        ends, rounds = Event(), FEW if self.trial.scale == 1 else MANY
+        ends, rounds = Event(), FEW if self.trial.scale == 1 else self.trial.rng.randint(*MANY)
 
         def one(crowd: Crowd) -> None:
             crowd.enters()
