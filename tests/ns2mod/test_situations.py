@@ -1,20 +1,13 @@
 """Situations of real servers, by their numbers in the collection of facts that the rig was written from (12.2).
 
-Each has a test here, or where this table says:
-
-    1   cheats for a moment               test_sessions_rounds.py: a round with cheats on; their start: test_rig_rounds
-    2   commander ejected, another        test_mod_server_rounds.py: every way in and out of a side and a chair
-    3   a side empties, `sv_rrall`        test_sessions_rounds.py: a round that a side left before its end
-    5   `sv_changemap`, reset in a round  test_mod_server_rounds.py: a round that a map change cuts off
-    12  filler bots                       test_sessions_rounds.py: a round with filler bots
-    19  names that mean something         test_mod_server_network.py: names that mean something in a form
-    23  a file is cut                     test_mod_damage.py, test_sessions_faults.py
-    24  another port in `Host`            tests/web/test_guards.py: the daemon goes by its address and by localhost
+Each has a test here, whose name has its number, or elsewhere (`ELSEWHERE`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -25,12 +18,46 @@ NewEvening = Callable[..., Evening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
 """Only what the test does changes the sides."""
 DIRECT = {"switches_sides_directly": True}
+SITUATIONS = 25
+ELSEWHERE = {
+    1: (  # cheats at any time of a round; what they start
+        "ns2mod/test_sessions_rounds.py: a_round_with_cheats_on_for_a_moment_is_stored_and_not_rated",
+        "ns2mod/test_mod_server_rounds.py: cheats_start_a_round_without_commanders_and_it_says_so",
+        "ns2mod/test_rig_rounds.py: situation_1_cheats_start_a_round_without_commanders_in_a_second",
+    ),
+    2: (  # a commander leaves the chair, another takes it
+        "ns2mod/test_mod_server_rounds.py: every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans",
+        "ns2mod/test_sessions_rounds.py: a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander",
+    ),
+    3: ("ns2mod/test_sessions_rounds.py: a_round_that_a_side_left_before_its_end_is_stored_and_not_rated",),
+    5: (  # `sv_changemap`, a reset in a round
+        "ns2mod/test_mod_server_rounds.py: a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map",
+        "core/test_shuffles.py: a_round_that_a_reset_breaks_off_counts_for_nothing_and_leaves_the_server_idle",
+    ),
+    12: ("ns2mod/test_sessions_rounds.py: a_round_with_filler_bots_is_stored_with_their_time_and_pays_less",),
+    19: ("ns2mod/test_mod_server_network.py: names_that_mean_something_in_a_form_arrive_as_they_are",),
+    23: (  # a file is cut at 60 %
+        "ns2mod/test_mod_damage.py: the_evening_goes_on_with_a_file_cut_at_60_per_cent",
+        "ns2mod/test_mod_damage.py: a_file_that_is_cut_anywhere_is_named_and_no_other",
+    ),
+    24: ("web/test_guards.py: a_tunnel_or_a_container_may_have_another_port_of_its_own_machine",),
+}
+"""What shows the others: a file of tests, and how the test's name begins."""
 
 
 def waiting(evening: Evening) -> int:
     """How many in the ready room the daemon takes for players who wait for a side."""
     evening.settle(6)  # what the game lets them do is asked again every five seconds
     return int(evening.status()["waiting"])
+
+
+def test_each_situation_has_a_test_that_shows_it() -> None:
+    here = {int(number) for number in re.findall(r"^def test_(\d+)_", Path(__file__).read_text(), re.MULTILINE)}
+    assert sorted(here | ELSEWHERE.keys()) == list(range(1, SITUATIONS + 1))
+    assert here.isdisjoint(ELSEWHERE)
+    for place in (place for places in ELSEWHERE.values() for place in places):
+        file, name = place.split(": ")
+        assert f"def test_{name}" in (Path(__file__).parents[1] / file).read_text(), place
 
 
 def test_4_a_round_goes_on_through_twenty_seconds_of_tournament_mode_and_none_begins_in_it(
