@@ -33,6 +33,7 @@ SERVERS: list[tuple[str, dict[str, object]]] = [
     ("elo", {"form": "gaussian", "beta": 90.0, "newcomer": 1.5}),
     ("elo", {"margin_power": 0.7, "win_factor": 1.2, "side_advantage": 55.0}),
     ("elo", {"margin_scale": 1.5, "loss_factor": 0.8}),
+    ("elo", {"margin_log": 2.2, "form": "gaussian", "side_advantage": 55.0}),
     ("glicko", {}),
     ("glicko", {"periods": "match", "c": 10.0}),
     ("glicko2", {}),

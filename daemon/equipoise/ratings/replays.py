@@ -48,8 +48,7 @@ def replay_elo(system: Elo, history: History) -> Replayed:
 
 def elo_terms(system: Elo, history: History) -> elo.MatchTerms:
     """`Elo.terms` for every match of a history."""
-    params = system.params
-    points = history.points if params.margin_power or params.margin_scale else None
+    points = history.points if system.params.reads_margin else None
     return elo.MatchTerms(
         lead=elo_leads(system, history),
         margin=NOTHING if points is None else points[0::2] - points[1::2],

@@ -30,12 +30,18 @@ from equipoise.ratings.parts.match_arrays import (
     result,
     within_limit,
 )
+from equipoise.ratings.parts.truncated_gaussian import quantile
 
 if TYPE_CHECKING:
     from equipoise.ratings.parts.match_arrays import Floats
     from equipoise.ratings.parts.points import Record
 
 SQRT_2 = math.sqrt(2.0)
+
+SURE = 1e-12
+"""No chance counts as nearer to 0 or 1 than this."""
+LEAST_PART = 0.1
+"""An outsider's lead, which is below 0, leaves at least this part of `margin_log`."""
 
 
 class EloConstants(NamedTuple):
@@ -55,6 +61,8 @@ class EloConstants(NamedTuple):
     margin_power: float
     margin_scale: float
     """Points of the game; 0: the score is the result."""
+    margin_log: float
+    """Thousands of rating points; 0: K does not depend on the margin in this way."""
     whole: bool
     """Changes are rounded to whole points, halves away from 0."""
 
@@ -98,6 +106,20 @@ def stake(weight: float, margin: float, c: EloConstants) -> float:
     if c.margin_power != 0.0 and not math.isnan(margin):
         k *= (1.0 + abs(margin)) ** c.margin_power
     return k
+
+
+def upset_factor(earned: float, margin: float, expected: float, c: EloConstants) -> float:
+    """FiveThirtyEight's factor on K: the logarithm of the margin, less for a favourite who wins than for an outsider.
+
+    `expected` is the score that was expected of the team that earned `earned`; a draw counts as if they were even,
+    and as FiveThirtyEight has it.
+    """
+    size = math.log(max(abs(margin), 1.0) + 1.0)
+    if earned == 0.5:
+        return size * c.margin_log
+    chance = min(max(expected if earned > 0.5 else 1.0 - expected, SURE), 1.0 - SURE)
+    lead = c.spread * (quantile(chance) if c.gaussian else math.log(chance / (1.0 - chance)))
+    return size * c.margin_log / max(c.margin_log + lead / 1000.0, LEAST_PART * c.margin_log)
 
 
 def side_factor(earned: float, c: EloConstants) -> float:
@@ -160,6 +182,8 @@ def learn(
     margin = terms.margin[match] if len(terms.margin) > 0 else math.nan
     score = scored(outcome, margin, c)
     k = stake(matches.weight[match] if len(matches.weight) > 0 else 1.0, margin, c)
+    if c.margin_log != 0.0 and not math.isnan(margin):
+        k *= upset_factor(outcome, margin, wins[a], c)
     shield = len(terms.protected) > 0 and terms.protected[match]
     for team in range(a, b + 1):
         # `own` may be the margin's score; winners and losers, for `side_factor`, are by the result in any case.

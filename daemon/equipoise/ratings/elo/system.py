@@ -87,10 +87,18 @@ class EloParams(PointsParams):
     """Multiplies K by (1 + |margin|) to this power; at 0 the margin does not matter."""
     margin_scale: float = ranged(0.0, 0, LIMIT)
     """Points of the game: the score is the logistic of margin over this; 0: the score is 1, 0.5 or 0."""
+    margin_log: float = ranged(0.0, 0, 1000)
+    """d, thousands of rating points: multiplies K by ln(|margin| + 1) · d/(d + the winner's lead/1000), as
+    FiveThirtyEight does with d = 2.2; at 0 it does not."""
     side_advantage: float = ranged(0.0, -LIMIT, LIMIT)
     """Points that the favoured side adds to its team's rating."""
     favoured_side: str = "home"
     """Name in `Match.sides` of the side with the advantage."""
+
+    @property
+    def reads_margin(self) -> bool:
+        """Whether margins change anything."""
+        return any((self.margin_power, self.margin_scale, self.margin_log))
 
     def constants(self) -> kernel.EloConstants:
         """Elo's parameters for the formulas: the base and the scale become one spread."""
@@ -106,6 +114,7 @@ class EloParams(PointsParams):
             newcomer_rounds=self.newcomer_rounds,
             margin_power=self.margin_power,
             margin_scale=self.margin_scale,
+            margin_log=self.margin_log,
             whole=False,
         )
 
@@ -128,7 +137,6 @@ class Elo(EloFamily[EloParams, Record]):
     ) -> None:
         """Move each participant; the margin is read if the points are known and a margin parameter is set."""
         # An empty array, not a NaN, where margins would change nothing: the kernel then skips them.
-        reads_margin = match.points and (self.params.margin_power or self.params.margin_scale)
-        margin = [match.points[0] - match.points[1]] if reads_margin else []
+        margin = [match.points[0] - match.points[1]] if match.points and self.params.reads_margin else []
         terms = kernel.MatchTerms(self.leads(match.sides), margin, scores=[], protected=[])
         kernel.rate_match(0, arrays, terms, records, wins, after, self.constants)

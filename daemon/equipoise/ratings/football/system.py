@@ -177,6 +177,7 @@ def constants(initial: float, spread: float, *, whole: bool = False) -> kernel.E
         newcomer_rounds=1.0,
         margin_power=0.0,
         margin_scale=0.0,
+        margin_log=0.0,
         whole=whole,
     )
 

@@ -75,17 +75,17 @@ def log_cdf(x: float) -> float:
 
 def quantile(probability: float) -> float:
     """Φ⁻¹, of a probability above 0 and below 1: Newton on log Φ, which is concave, so no step runs away."""
-    if probability > 0.5:
-        return -quantile(1.0 - probability)
+    # Not by calling itself: kernels are compiled.
+    low = min(probability, 1.0 - probability)
     x, step = 0.0, 1.0
     while abs(step) > 1e-15 * (1.0 + abs(x)):
         previous = abs(step)
-        step = (math.log(probability) - log_cdf(x)) / hazard(-x)
+        step = (math.log(low) - log_cdf(x)) / hazard(-x)
         x += step
         # Only when steps are small: at the start they may grow.
         if abs(step) >= previous and previous < 1e-9:  # rounding is all that is left
             break
-    return x
+    return -x if probability > 0.5 else x
 
 
 def above(t: float, margin: float) -> tuple[float, float]:
