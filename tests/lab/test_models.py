@@ -99,8 +99,9 @@ def test_a_short_history_is_rated_as_the_daemon_does_to_the_last_bit(name: str) 
     matches = list(full_matches(8, 80))
     live, made = create(name), forecast(Model(name), History.of(matches))
     rated = [live.rate(match) for match in matches]
-    assert made.replayed.wins.tolist() == [win for each in rated for win in each.prediction.wins]
-    assert made.replayed.after.tolist() == [change.after for each in rated for change in each.changes]
+    assert made.predicted.tolist() == [each.prediction.expected(0) for each in rated]
+    assert made.after is not None
+    assert made.after.tolist() == [change.after for each in rated for change in each.changes]
     assert records(made.system) == records(live)
 
 

@@ -50,17 +50,29 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_side_a_is_the_first_team() -> None:
-    history = history_of(ROUNDS)
+    history, predicted = history_of((each, place / 10) for place, each in enumerate(ROUNDS))
     assert scores(history).tolist() == [1.0, 0.5, 0.0, 1.0]
+    assert predicted == [0.0, 0.1, 0.2, 0.3]
     assert history.players == tuple(player(number) for number in (1, 2, 3, 4))
     assert history.maps == ("arena_well",)
     assert history.sides == ("red", "blu")
 
 
+def test_what_was_stored_is_compared_as_if_it_were_a_system(config: Path) -> None:
+    """The pool's own system predicts again what it predicted when the rounds were played."""
+    asked = ("lab", "compare", "stored", "synelo", "--pool", "main", "--config", config, "--burn-in", "0.3")
+    measured = {one["model"]["name"]: one["quality"] for one in json.loads(run(*asked, "--json").stdout)}
+    assert measured["stored"]["rounds"] == 3
+    assert measured["stored"]["log_loss"] == pytest.approx(measured["synelo"]["log_loss"])
+    assert "stored" in run(*asked, "--html", config.with_name("all.html")).stdout
+    files = ("--matches", config, "--teams")
+    assert run("lab", "compare", "stored", *files).exit_code == 2
+
+
 def test_rounds_that_are_not_rated_are_left_out() -> None:
-    assert len(history_of([a_round(9, unrated="partial"), *ROUNDS])) == 4
+    assert len(history_of((each, 0.5) for each in (a_round(9, unrated="partial"), *ROUNDS))[0]) == 4
     with pytest.raises(RatingError, match="no rated rounds"):
-        history_of([a_round(9, unrated="partial")])
+        history_of([(a_round(9, unrated="partial"), 0.5)])
 
 
 def test_a_pool_is_replayed_from_the_store(config: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 FILE = click.Path(path_type=Path, dir_okay=False)
 CSV = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
-READING = "equipoise.reading"
+READING, PREDICTED = "equipoise.reading", "equipoise.predicted"
 
 
 def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
@@ -56,6 +58,12 @@ def located(error: Exception) -> Exception | str:
         return error
     reading = click.get_current_context().meta.get(READING)
     return error if reading is None else f"{reading.line_of(error.match)}: {error}"
+
+
+def line_of() -> Callable[[int], str]:
+    """The file and line of a match by its number; nothing of a pool's."""
+    reading = click.get_current_context().meta.get(READING)
+    return reading.line_of if reading else lambda match: ""
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -105,7 +113,7 @@ def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
 
         config = load(path, os.environ)
         pool = configured_pool(config, name)
-        history = matches_of(_stored(config, pool.name))
+        history = matches_of(record for record, _ in _stored(config, pool.name))
         command(History.of(history) if history else None, pool, **rest)
 
     return given
@@ -130,7 +138,46 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
         from equipoise.lab.reading import history_of
 
         config = load(path, os.environ)
-        command(history_of(_stored(config, configured_pool(config, pool).name)), **rest)
+        history, predicted = history_of(_stored(config, configured_pool(config, pool).name))
+        click.get_current_context().meta[PREDICTED] = predicted
+        command(history, **rest)
+
+    return given
+
+
+def league_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a published league, and pass them as `league`."""
+
+    @click.option(
+        "--initial",
+        type=CSV,
+        help="CSV of ratings to begin with: player_id, and rating, or what the system calls it, such as mu and sigma.",
+    )
+    @click.option(
+        "--pull",
+        metavar="PART[:SKILL]",
+        help="Between seasons every skill goes this part of the way to a newcomer's, or to SKILL: 1/3:1505.",
+    )
+    @click.option(
+        "--pause",
+        type=click.FloatRange(0, min_open=True),
+        default=60.0,
+        show_default=True,
+        help="Days without a match that part two seasons.",
+    )
+    @wraps(command)
+    def given(history: History, *, initial: Path | None, pull: str | None, pause: float, **rest: object) -> None:
+        from equipoise.lab.models import League
+        from equipoise.lab.reading import read_initial
+
+        part, _, toward = (pull or "0").partition(":")
+        try:
+            share, middle = float(Fraction(part)), float(toward) if toward else None
+        except (ValueError, ZeroDivisionError):
+            share, middle = math.nan, None
+        if not 0 <= share <= 1:
+            raise click.UsageError(f"--pull {pull}: write a part from 0 to 1, or part:skill, such as 1/3:1505")
+        command(history, league=League(read_initial(initial) if initial else {}, share, middle, pause), **rest)
 
     return given
 
@@ -163,18 +210,29 @@ def read_files(matches: Path, participants: Path | None) -> Reading:
     return reading
 
 
-def _stored(config: Config, pool: str) -> list[RecordRound]:
-    """A pool's rounds, beside a daemon that runs or without one. StoreError where no store is."""
+def stored_predictions() -> list[float]:
+    """What was predicted for side A of each round of --pool when it was rated."""
+    if PREDICTED not in (meta := click.get_current_context().meta):
+        raise click.UsageError("`stored` are the predictions that a pool's rounds were stored with: give --pool")
+    predictions: list[float] = meta[PREDICTED]
+    return predictions
+
+
+def _stored(config: Config, pool: str) -> list[tuple[RecordRound, float]]:
+    """A pool's rounds and what was predicted of them, beside a daemon that runs or without one.
+
+    StoreError where no store is.
+    """
     import asyncio
 
     from equipoise.config import STORE
     from equipoise.store.store import Store
     from equipoise.store.transfer import Beside
 
-    rounds: list[RecordRound] = []
+    rounds: list[tuple[RecordRound, float]] = []
 
     def see(record: RecordRound, predicted: float) -> None:
-        rounds.append(record)
+        rounds.append((record, predicted))
 
     async def read() -> None:
         store = Store(config.directory / STORE, create=False)

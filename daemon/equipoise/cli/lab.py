@@ -6,6 +6,7 @@ import errno
 import os
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,9 +14,19 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from equipoise.cli import Group
-from equipoise.cli.histories import CSV, FILE, history_options, located, read_files, reports_errors
+from equipoise.cli.histories import (
+    CSV,
+    FILE,
+    history_options,
+    league_options,
+    line_of,
+    located,
+    read_files,
+    reports_errors,
+    stored_predictions,
+)
 from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop, wide_option
-from equipoise.cli.output import draw, json_text, progress, show, write
+from equipoise.cli.output import draw, json_text, progress, show, write, write_csv
 from equipoise.cli.solve import solve
 from equipoise.core.model import Mode
 from equipoise.errors import RatingError
@@ -24,7 +35,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from equipoise.lab.backtest import Backtest, Correct
-    from equipoise.lab.models import Model
+    from equipoise.lab.json_output import Json
+    from equipoise.lab.models import League, Model
     from equipoise.lab.svg import Chart
     from equipoise.lab.tables import Table
     from equipoise.lab.tune import Tuned
@@ -62,7 +74,7 @@ def _writable(context: click.Context, option: click.Parameter, path: Path | None
     """Refuse at once a file that could not be written after minutes of work, or whose name has the wrong ending."""
     if path is None:
         return None
-    kind = ".svg" if option.name == "plot" else ".html"
+    kind = {"plot": ".svg", "html": ".html"}.get(option.name or "", ".csv")
     if path.suffix.lower() != kind:
         stop(f"--{option.name} {path}: the name must end in {kind}")
     if not path.parent.is_dir():
@@ -73,6 +85,7 @@ def _writable(context: click.Context, option: click.Parameter, path: Path | None
 
 
 plot_option = click.option("--plot", type=FILE, callback=_writable, help="Draw charts into an SVG file.")
+csv_option = click.option("--csv", type=FILE, callback=_writable, help="Write all rows, not only the first, as CSV.")
 html_option = click.option("--html", type=FILE, callback=_writable, help="Write everything as one HTML page.")
 
 
@@ -101,23 +114,27 @@ def check(file: Path, participants: Path | None, as_json: bool) -> None:
 @lab.command(epilog=examples("equipoise lab backtest --pool main --model trueskill"))
 @reports_errors
 @history_options
+@league_options
 @model_option
 @set_option
 @burn_in_option
 @click.option("--against", help="A second system: NAME or NAME:key=value,key=value.")
 @correct_option
 @live_option
+@click.option("--predictions", type=FILE, callback=_writable, help="Write the prediction of each match as CSV.")
 @json_option
 @wide_option
 @plot_option
 @html_option
 def backtest(
     history: History,
+    league: League,
     name: str,
     pairs: Sequence[str],
     burn_in: float,
     against: str | None,
     correct: Correct | None,
+    predictions: Path | None,
     as_json: bool,
     plot: Path | None,
     html: Path | None,
@@ -126,9 +143,11 @@ def backtest(
     from equipoise.lab import json_output
     from equipoise.lab.backtest import divided
 
-    models = [model_of(name, pairs), *([parsed(against)] if against else [])]
-    results = _backtests(models, history, burn_in, correct)
+    models = [model_of(name, pairs, league), *([parsed(against, league)] if against else [])]
+    results = _backtests(models, history, burn_in, correct, curves=bool(plot or html))
     groups = divided(results[0], history)
+    if predictions is not None:
+        write_csv(predictions, json_output.PREDICTED, json_output.predictions(results[0], history, line_of()))
     if plot is not None:
         draw(plot, _backtest_charts(results, groups, history))
     if html is not None:
@@ -145,6 +164,7 @@ def backtest(
 @reports_errors
 @click.argument("systems", nargs=-1, required=True)
 @history_options
+@league_options
 @burn_in_option
 @correct_option
 @live_option
@@ -154,6 +174,7 @@ def backtest(
 @html_option
 def compare(
     history: History,
+    league: League,
     systems: Sequence[str],
     burn_in: float,
     correct: Correct | None,
@@ -161,11 +182,18 @@ def compare(
     plot: Path | None,
     html: Path | None,
 ) -> None:
-    """Compare SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value."""
+    """Compare SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value.
+
+    With --pool, `stored` is what was predicted when the rounds were rated.
+    """
     from equipoise.lab import charts, json_output, tables
+    from equipoise.lab.backtest import STORED, as_stored
 
     refusals: list[str] = []
-    results = _backtests([parsed(text) for text in systems], history, burn_in, correct, refusals)
+    chosen = [parsed(text, league) for text in systems if text != STORED]
+    results = _backtests(chosen, history, burn_in, correct, refusals, curves=html is not None)
+    if STORED in systems:
+        results.append(as_stored(stored_predictions(), history, burn_in))
     if not results:
         stop("; ".join(refusals))
     results.sort(key=lambda result: result.quality.log_loss.value)
@@ -276,15 +304,40 @@ def _end(result: Tuned) -> None:
 @lab.command(epilog=examples("equipoise lab replay --pool main --model glicko2"))
 @reports_errors
 @history_options
+@league_options
 @model_option
 @set_option
 @click.option("--fit", "whole", is_flag=True, help="Fit to the whole history at once, where the system can.")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Number of places.")
 @click.option("--all", "hidden", is_flag=True, help="With players in their shadow period.")
+@click.option(
+    "--chance",
+    "coming",
+    nargs=2,
+    multiple=True,
+    metavar="TEAM TEAM",
+    help="Instead of the leaderboard: the chances of a match after all these; a TEAM is a name, or names with commas.",
+)
+@click.option("--home", is_flag=True, help="The first TEAM of --chance plays at home.")
+@click.option(
+    "--curve", "named", multiple=True, metavar="NAME", help="Instead of it: this player's rating after each match."
+)
+@csv_option
 @json_option
 @wide_option
 def replay(
-    history: History, name: str, pairs: Sequence[str], whole: bool, top: int, hidden: bool, as_json: bool
+    history: History,
+    league: League,
+    name: str,
+    pairs: Sequence[str],
+    whole: bool,
+    top: int,
+    hidden: bool,
+    coming: Sequence[tuple[str, str]],
+    home: bool,
+    named: Sequence[str],
+    csv: Path | None,
+    as_json: bool,
 ) -> None:
     """Rate a whole history, and show the leaderboard.
 
@@ -295,11 +348,29 @@ def replay(
     from equipoise.lab.leaderboard import leaderboard
     from equipoise.lab.models import fit, forecast
 
-    model = model_of(name, pairs)
+    model = model_of(name, pairs, league)
+    if whole and league != type(league)():
+        raise click.UsageError("--initial and --pull are for ratings match by match, without --fit")
     with progress() as bar:
         bar.add_task(name, total=None)
-        system, result = fit(model, history) if whole else (forecast(model, history).system, None)
-    board = leaderboard(system, history, hidden=hidden).top(top)
+        made = None if whole else forecast(model, history)
+        system, result = (made.system, None) if made and made.system else fit(model, history)
+    if coming:
+        chances = [json_output.chance(system, history, teams, home=home) for teams in coming]
+        _tell(chances, "Chances", ("team", "against", "wins", "draw", "loses", "expected"), csv, as_json)
+        return
+    if named:
+        if made is None:
+            raise click.UsageError("--curve is of ratings match by match, without --fit")
+        points = [point for player in named for point in json_output.curve(made, history, player)]
+        _tell(points, "Ratings", ("player", "match", "time", "rating"), csv, as_json)
+        return
+    whole_board = leaderboard(system, history, hidden=hidden)
+    board = whole_board.top(top)
+    if csv is not None:
+        rows = json_output.standings(whole_board)
+        keys = [key for key in rows[0] if key != "interval"] if rows else ["player"]
+        write_csv(csv, keys, ([row[key] for key in keys] for row in rows))
     if as_json:
         click.echo(json_text(json_output.fitted(result, board) if result else json_output.standings(board)))
     else:
@@ -308,24 +379,42 @@ def replay(
         stop(f"the fit did not converge in {result.iterations:,} iterations: these ratings are not settled", FAILED)
 
 
-def model_of(name: str, pairs: Sequence[str]) -> Model:
-    """The model of --model and --set; RatingError if no such system can be created."""
-    from equipoise.lab.models import Model, settings
+def _tell(rows: Sequence[Json], title: str, keys: Sequence[str], csv: Path | None, as_json: bool) -> None:
+    """Print rows as a table or JSON, and write them as CSV."""
+    from equipoise.lab import tables
 
-    model = Model(name, settings(pairs))
+    if csv is not None:
+        write_csv(csv, keys, ([row[key] for key in keys] for row in rows))
+    if as_json:
+        click.echo(json_text(rows))
+    else:
+        show([tables.plain(title, keys, rows)])
+
+
+def model_of(name: str, pairs: Sequence[str], league: League | None = None) -> Model:
+    """The model of --model and --set; RatingError if no such system can be created."""
+    from equipoise.lab.models import League, Model, settings
+
+    model = Model(name, settings(pairs), league=league or League())
     model.make()
     return model
 
 
-def parsed(text: str) -> Model:
+def parsed(text: str, league: League | None = None) -> Model:
     """The model that NAME:key=value,key=value describes; RatingError when the text describes none."""
-    from equipoise.lab.models import Model
+    from equipoise.lab.models import League, Model
 
-    return Model.of(text)
+    return replace(Model.of(text), league=league or League())
 
 
 def _backtests(
-    models: Sequence[Model], history: History, burn_in: float, correct: Correct | None, refused: list[str] | None = None
+    models: Sequence[Model],
+    history: History,
+    burn_in: float,
+    correct: Correct | None,
+    refused: list[str] | None = None,
+    *,
+    curves: bool,
 ) -> list[Backtest]:
     """Backtest each model. With `refused`, errors are collected there and the other systems go on."""
     from equipoise.lab.backtest import backtest as run
@@ -336,7 +425,7 @@ def _backtests(
         for model in models:
             bar.update(task, description=model.name)
             try:
-                results.append(run(model, history, burn_in=burn_in, correct=correct))
+                results.append(run(model, history, burn_in=burn_in, correct=correct, curves=curves))
             except RatingError as error:
                 if refused is None:
                     raise

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -285,14 +285,24 @@ def _cut(line: str) -> str:
     return text.plain
 
 
-def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows as RFC 4180 says, in UTF-8 whatever the terminal's encoding is."""
+def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write rows into a file, as `print_csv` prints them."""
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        _write_csv(file, head, rows)
+
+
+def _write_csv(file: IO[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     import csv
 
-    written = io.StringIO(newline="")
-    writer = csv.writer(written, lineterminator="\r\n")
+    writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow([name.lower().replace(" ", "_") for name in head])
     writer.writerows([_harmless(cell) for cell in row] for row in rows)
+
+
+def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows as RFC 4180 says, in UTF-8 whatever the terminal's encoding is."""
+    written = io.StringIO(newline="")
+    _write_csv(written, head, rows)
     sys.stdout.flush()
     bytes_out = past(sys.stdout).buffer
     bytes_out.write(written.getvalue().encode("utf-8", "replace"))

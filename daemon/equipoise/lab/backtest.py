@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.lab.models import Forecast, Model, forecast, refuse_unread
+from equipoise.lab.models import FEW, Forecast, Model, forecast, refuse_unread
 from equipoise.ratings import quality
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.calibration_fit import apply, fit_if_better, live, running
-from equipoise.ratings.history import Floats, History, Offsets, head, scores
-from equipoise.ratings.quality import Difference, Estimate, Group, Quality, Seats
+from equipoise.ratings.history import Flags, Floats, History, Numbers, Offsets, head, scores
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
+from equipoise.ratings.parts.match_arrays import result
+from equipoise.ratings.quality import Columns, Difference, Estimate, Group, Quality
 
 BURN_IN = 0.2
+STORED = "stored"
+"""In place of a system: the predictions that a pool's rounds were stored with."""
 WARM_UP = 0.25
 """Fraction of the burn-in that is not used for fits, because the system knows no player there."""
 
@@ -47,9 +53,9 @@ class Backtest:
     forecast: Forecast
 
     @property
-    def pairs(self) -> Floats:
-        """Shape (measured, 2): predictions and scores, match by match."""
-        return np.column_stack((self.predicted, self.scores))
+    def pairs(self) -> Columns:
+        """Predictions and scores, match by match."""
+        return Columns(self.predicted, self.scores)
 
 
 def burn_in_of(history: History, share: float) -> int:
@@ -62,13 +68,18 @@ def burn_in_of(history: History, share: float) -> int:
     return count
 
 
-def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correct: Correct | None = None) -> Backtest:
-    """Predict and rate a history match by match; a correction is fitted only to matches before those it corrects."""
-    count, actual = burn_in_of(history, burn_in), scores(history)
+def backtest(
+    model: Model, history: History, *, burn_in: float = BURN_IN, correct: Correct | None = None, curves: bool = True
+) -> Backtest:
+    """Predict and rate a history match by match; a correction is fitted only to matches before those it corrects.
+
+    Without `curves` the forecast has no ratings after each match.
+    """
+    count = burn_in_of(history, burn_in)
     if correct:
         refuse_unread(history, ("map", "side"))
-    outcome = forecast(model, history)
-    chances, correction = outcome.predicted, None
+    outcome = forecast(model, history, curves=curves)
+    chances, correction, actual = outcome.predicted, None, scores(history)
     if correct == "burn-in":
         correction = fit_if_better(chances[:count], head(history, count), actual[:count], warm_up(count))
         chances = apply(correction, chances, history)
@@ -79,6 +90,13 @@ def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correc
     return _measured(model, count, correction, chances[count:], actual[count:], outcome)
 
 
+def as_stored(predicted: Sequence[float], history: History, burn_in: float) -> Backtest:
+    """The measures of predictions that were made before: those that a pool's rounds are stored with."""
+    count, chances = burn_in_of(history, burn_in), np.array(predicted)
+    made = Forecast(None, chances, None)
+    return _measured(Model(STORED), count, None, chances[count:], scores(history)[count:], made)
+
+
 def warm_up(burn_in: int) -> int:
     """Number of matches at the start of a burn-in that are not used for fits."""
     return int(burn_in * WARM_UP)
@@ -87,7 +105,7 @@ def warm_up(burn_in: int) -> int:
 def _measured(
     model: Model, count: int, correction: Calibration | None, predicted: Floats, actual: Floats, made: Forecast
 ) -> Backtest:
-    pairs = np.column_stack((predicted, actual))
+    pairs = Columns(predicted, actual)
     qualities = quality.assess(pairs)
     assert qualities is not None, "some matches are left after the burn-in"
     raw = quality.mean(quality.surprises(made.predicted[count:], actual))
@@ -113,13 +131,14 @@ class Surprise:
 
 def misjudged(done: Backtest, history: History, least: int) -> list[Surprise]:
     """The players of so many measured matches at least, the most underrated first, by errors of the difference."""
-    seats = _seats(done, history)
-    members = history.members[-len(seats.round) :]
+    sizes = np.diff(history.teams[2 * done.burn_in :])
+    members = history.members[-int(sizes.sum()) :]
+    each_predicted, each_score = (_by_seat(values, sizes) for values in (done.predicted, done.scores))
     counts = np.bincount(members)
     often = np.flatnonzero(counts >= least)
-    gaps = seats.score - seats.predicted
     predicted, scored, squares = (
-        np.bincount(members, each)[often] / counts[often] for each in (seats.predicted, seats.score, gaps**2)
+        np.bincount(members, each)[often] / counts[often]
+        for each in (each_predicted, each_score, (each_score - each_predicted) ** 2)
     )
     errors = np.sqrt(squares / counts[often])
     return [
@@ -130,48 +149,72 @@ def misjudged(done: Backtest, history: History, least: int) -> list[Surprise]:
             float(scored[place]),
             Estimate(float(scored[place] - predicted[place]), float(errors[place])),
         )
-        for place in np.argsort((predicted - scored) / errors, kind="stable").tolist()
+        # Where all were drawn, as predicted, there is no error.
+        for place in np.argsort((predicted - scored) / np.fmax(errors, 1e-12), kind="stable").tolist()
     ]
 
 
 def divided(done: Backtest, history: History) -> tuple[Group, ...]:
     """Its predictions of the measured matches, by squad size, experience and last outcome of the players."""
-    return quality.groups(_seats(done, history))
+    first = int(history.teams[2 * done.burn_in])
+
+    def sums(inside: Flags) -> quality.Sums:
+        size = len(done.scores)
+        counts, predicted, scored = np.empty(size, np.int32), np.empty(size), np.empty(size)
+        for part in quality.pieces(size):
+            teams = history.teams[2 * (done.burn_in + part.start) : 2 * (done.burn_in + part.stop) + 1]
+            here, sizes = inside[int(teams[0]) - first : int(teams[-1]) - first], np.diff(teams)
+            match = np.repeat(np.repeat(np.arange(part.stop - part.start), 2), sizes)[here]
+            for column, values in ((predicted, done.predicted[part]), (scored, done.scores[part])):
+                column[part] = np.bincount(match, _by_seat(values, sizes)[here], len(values))
+            counts[part] = np.bincount(match, minlength=part.stop - part.start)
+        return counts, predicted, scored
+
+    return quality.grouped(_places(history, first), sums)
 
 
-def _seats(done: Backtest, history: History) -> Seats:
-    """The players of all measured matches; experience and last outcomes are counted from the start of the history."""
-    start = int(history.teams[history.matches[done.burn_in]])
-    # Teams come in pairs: an even number is the first team of its match.
-    team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))[start:]
-    match, second = team // 2 - done.burn_in, team % 2 == 1
-    chances, score = done.predicted[match], done.scores[match]
+def _places(history: History, first: int) -> list[quality.Places]:
+    """The group of each participant from the `first` on, by division."""
     before, last = _past(history)
-    return Seats(
-        round=match,
-        predicted=np.where(second, 1.0 - chances, chances),
-        score=np.where(second, 1.0 - score, score),
-        squad=history.squad_sizes[start:],
-        rounds=before[start:],
-        last=last[start:],
-    )
+    squad = np.broadcast_to(1, len(before)) if history.squad is None else history.squad_sizes
+    places = [np.empty(len(before) - first, np.int8) for _ in quality.DIVISIONS]
+    # Millions of matches take less memory, and less time, some at a time.
+    for part in quality.pieces(len(before) - first):
+        seats = slice(first + part.start, first + part.stop)
+        for column, numbers in zip(places, quality.places_of(squad[seats], before[seats], last[seats]), strict=True):
+            column[part] = numbers
+    return places
 
 
-def _past(history: History) -> tuple[Offsets, Floats]:
+def _by_seat(values: Floats, sizes: Offsets) -> Floats:
+    """Values of first teams, for every participant: 1 minus it in the second team. `sizes` has shape (teams,)."""
+    return np.repeat(np.column_stack((values, 1.0 - values)).ravel(), sizes)
+
+
+def _past(history: History) -> tuple[Numbers, Floats]:
     """Shape (p,) each: how many matches the participant had before, and the score of the last; NaN without one."""
-    team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))
-    # The last bit turned: the other team of the pair.
-    own, opposite = history.ranks[team], history.ranks[team ^ 1]
-    past_score = (1.0 + np.sign(opposite - own)) / 2
-    # Stable, so that each player's matches stay in the order of time.
-    # numpy sorts numbers of 16 bits several times as fast as longer ones.
-    narrow = history.members.astype(np.uint16) if len(history.players) <= 1 << 16 else history.members
-    order = np.argsort(narrow, kind="stable")
-    sorted_members = history.members[order]
-    starts = np.flatnonzero(np.diff(sorted_members, prepend=-1))
-    counts = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    # The row above is the same player's match before, but for their first.
-    previous = np.where(counts > 0, np.roll(past_score[order], 1), np.nan)
-    before, last = np.empty(len(order), np.int64), np.empty(len(order))
-    before[order], last[order] = counts, previous
+    count, players = len(history.members), len(history.players)
+    before, last = np.empty(count, np.int32), np.empty(count)
+    counts, scores_so_far = np.zeros(players, np.int32), np.full(players, np.nan)
+    kernel = tell_past if count <= FEW else _compiled_past()
+    kernel(history.teams, history.members, history.ranks, counts, scores_so_far, before, last)
     return before, last
+
+
+def tell_past(
+    teams: Offsets, members: Numbers, ranks: Numbers, counts: Numbers, scores: Floats, before: Numbers, last: Floats
+) -> None:
+    """Fill `before` and `last`, and count in `counts` and `scores` what each player has had so far."""
+    for team in range(len(ranks)):
+        # The last bit turned: the other team of the pair.
+        score = result(ranks[team], ranks[team ^ 1])
+        for seat in range(teams[team], teams[team + 1]):
+            player = members[seat]
+            before[seat], last[seat] = counts[player], scores[player]
+            counts[player] += 1
+            scores[player] = score
+
+
+@cache
+def _compiled_past() -> Any:
+    return compiled(tell_past, **UNCOUNTED)

@@ -146,7 +146,8 @@ def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
 
 def ratings(done: Backtest, history: History, label: str) -> Chart:
     """Ratings over time of the players who end highest, of those with half the median of matches or more."""
-    after = done.forecast.replayed.after
+    after = done.forecast.after
+    assert after is not None, "charts are of backtests with curves"
     match = np.repeat(np.arange(len(history)), np.diff(history.teams)[0::2] + np.diff(history.teams)[1::2])
     counts = np.bincount(history.members, minlength=len(history.players))
     last = np.zeros(len(history.players))

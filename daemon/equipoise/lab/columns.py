@@ -212,6 +212,10 @@ class Table:
         none = Words(np.empty(0, np.int32), None, [])
         return column if isinstance(column, Figures) else Figures(np.full(len(self), np.nan), none)
 
+    def without(self, *names: str) -> Table:
+        """The table without these columns."""
+        return replace(self, columns={name: column for name, column in self.columns.items() if name not in names})
+
     def constant(self, text: str) -> Words:
         """A column with the same text in each row."""
         return Words(np.zeros(len(self), np.int32), None, [text])
@@ -523,22 +527,26 @@ class _Grown:
     def __init__(self, place: int, kind: Kind) -> None:
         self._place, self._kind, self._count = place, kind, 0
         self._known = Known(np.full(1 << 10, -1, np.int32), np.zeros(1 << 9, np.int64), np.empty(0, np.uint8))
-        self._parts: list[Any] = []
+        self._column: Any = np.empty(0, np.int32 if kind == "words" else np.float64)
+        self._rows = 0
 
     def take(self, codes: Any, fields: Numbers, rows: int) -> None:
         """Append the rows of a piece."""
         _, number_texts, read_figures, _ = _kernels()
         self._make_room(rows, len(codes))
+        part = self._column[self._rows : self._rows + rows]
         if self._kind == "words":
-            part: Any = np.empty(rows, np.int32)
             self._count = number_texts(codes, fields, self._place, self._known, self._count, part)
         else:
-            part, times = np.empty(rows), self._kind == "times"
+            times = self._kind == "times"
             self._count = read_figures(codes, fields, self._place, times, self._known, self._count, part)
-        self._parts.append(part)
+        self._rows += rows
 
     def _make_room(self, rows: int, letters: int) -> None:
         """Room for a piece whose texts are all new."""
+        if self._rows + rows > len(self._column):
+            # In place: parts that are joined in the end would take twice the memory, and leave it in pieces.
+            self._column.resize(self._rows + self._rows // 4 + rows, refcheck=False)
         slots, ends, store = self._known
         known, size = self._count + rows + 1, int(ends[self._count]) + letters
         if known > len(ends):
@@ -553,13 +561,13 @@ class _Grown:
 
     def done(self) -> Words | Figures:
         """The column."""
-        parts, self._parts = self._parts, []
+        self._column.resize(self._rows, refcheck=False)
         _, ends, letters = self._known
         # The table by hash has served. Room that was never written is no memory.
         known = self._known = Known(np.empty(0, np.int32), ends[: self._count + 1], letters[: ends[self._count]])
         if self._kind == "words":
-            return Words(_joined(parts, np.int32), known)
-        return Figures(_joined(parts, np.float64), Words(np.empty(0, np.int32), known))
+            return Words(self._column, known)
+        return Figures(self._column, Words(np.empty(0, np.int32), known))
 
 
 def _longer(array: Any, used: int, length: int) -> Any:

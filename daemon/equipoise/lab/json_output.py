@@ -1,20 +1,29 @@
-"""Results as JSON values, for `--json`."""
+"""Results as values for `--json` and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any
 
+import numpy as np
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.leaderboard import Leaderboard
-from equipoise.lab.models import Model
+from equipoise.lab.models import Forecast, Model
 from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.tune import Tuned
 from equipoise.ratings.calibration import Calibration
+from equipoise.ratings.history import History, scores
 from equipoise.ratings.quality import Group
-from equipoise.ratings.system import Convergence
+from equipoise.ratings.system import Convergence, Match, System
 
 Json = dict[str, object]
 
@@ -62,6 +71,62 @@ def checked(reading: Reading) -> Json:
             ],
         },
     }
+
+
+PREDICTED = ("match", "row", "time", "team1", "team2", "predicted", "score", "measured")
+"""The columns of `predictions`."""
+
+
+def predictions(done: Backtest, history: History, row: Callable[[int], str]) -> Iterator[Sequence[object]]:
+    """Each match with its prediction for the first team; those of the burn-in are without a correction."""
+    chances = np.concatenate((done.forecast.predicted[: done.burn_in], done.predicted)).tolist()
+    for match, (chance, score) in enumerate(zip(chances, scores(history).tolist(), strict=True)):
+        first, second = (_names(history, team) for team in (2 * match, 2 * match + 1))
+        yield match + 1, row(match), _time(history, match), first, second, chance, score, int(match >= done.burn_in)
+
+
+def _names(history: History, team: int) -> str:
+    return ",".join(history.players[member] for member in history.members[slice(*history.teams[team : team + 2])])
+
+
+def _time(history: History, match: int) -> str | None:
+    time = float(history.started_at[match])
+    return None if math.isnan(time) else datetime.fromtimestamp(time, UTC).isoformat()
+
+
+def chance(system: System[Any], history: History, teams: tuple[str, str], *, home: bool) -> Json:
+    """The chances of a match to come. RatingError for a player who is not in the history."""
+    sides = tuple(tuple(_known(history, name.strip()) for name in team.split(",")) for team in teams)
+    told = system.predict(Match(sides, sides=("home", "away") if home else ()))
+    wins, loses = told.wins
+    return {
+        "team": teams[0],
+        "against": teams[1],
+        "wins": wins,
+        "draw": told.draw,
+        "loses": loses,
+        "expected": told.expected(0),
+    }
+
+
+def curve(made: Forecast, history: History, name: str) -> list[Json]:
+    """A player's rating after each match. RatingError for one who is not in the history."""
+    number = history.players.index(_known(history, name))
+    places = np.flatnonzero(history.members == number)
+    assert made.after is not None, "a forecast has curves unless it was told otherwise"
+    matches = (np.searchsorted(history.teams, places, side="right") - 1) // 2
+    rows = zip(matches.tolist(), made.after[places].tolist(), strict=True)
+    return [
+        {"player": name, "match": match + 1, "time": _time(history, match), "rating": rating} for match, rating in rows
+    ]
+
+
+def _known(history: History, name: str) -> PlayerId:
+    if name not in history.players:
+        near = get_close_matches(name, history.players, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise RatingError(f"{name!r} is not in the history{hint}")
+    return PlayerId(name)
 
 
 def compared(backtests: Sequence[Backtest]) -> list[Json]:

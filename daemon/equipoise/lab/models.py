@@ -5,21 +5,60 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from equipoise import ratings
+from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
-from equipoise.ratings.history import Floats, History, Replayed, scores, unpacked
+from equipoise.ratings.history import Floats, History, Replayed, refuse_others, stretch, unpacked
+from equipoise.ratings.parameters import DAY
 from equipoise.ratings.system import Convergence, Match, System
 
 LABEL = 28
 """Longest name, in letters, that a table or a chart shows as written."""
 
+NOBODY = PlayerId("")
 FEW = 20_000
 """Places of players in matches that are rated without compiling: in a fraction of a second, TeamSkill in two."""
+
+
+@dataclass(frozen=True, slots=True)
+class League:
+    """What a published league adds to a rating system: ratings to begin with, and a pull between seasons."""
+
+    start: Mapping[PlayerId, Mapping[str, float]] = field(default_factory=dict)
+    """The facts that `System.seed` takes, by player."""
+    pull: float = 0.0
+    """The part of the way to `toward` that every skill goes between two seasons."""
+    toward: float | None = None
+    """None: a newcomer's skill."""
+    pause: float = 60.0
+    """Days without a match between two seasons."""
+
+    def seasons(self, history: History) -> list[History]:
+        """The matches of each season; all together where nothing happens between two.
+
+        RatingError if seasons matter and no match has a time. A match without one is in the season of the one before.
+        """
+        if not self.pull:
+            return [history]
+        known = np.flatnonzero(~np.isnan(history.started_at))
+        if not len(known):
+            raise RatingError("seasons are told by times, and no match has one")
+        edges = known[1:][np.diff(history.started_at[known]) > DAY * self.pause]
+        return [stretch(history, first, last) for first, last in pairwise([0, *edges.tolist(), len(history)])]
+
+    def pull_back(self, system: System[Any], players: Iterable[PlayerId]) -> None:
+        """Pull the players that the system holds."""
+        toward = system.skill(NOBODY) if self.toward is None else self.toward
+        for player in players:
+            if player in system:
+                way = self.pull * (toward - system.skill(player))
+                system.seed(player, rating=system.summary(player).rating + way)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +74,17 @@ class Model:
 
     name: str
     settings: Mapping[str, object] = field(default_factory=dict)
+    label: str = ""
+    """How tables and charts name it; empty: as it is written."""
+    league: League = field(default_factory=League)
 
     @classmethod
     def of(cls, text: str) -> Model:
-        """Read `name` or `name:key=value,key=value`; RatingError for other text, or if no such system can be made."""
-        name, _, rest = text.partition(":")
+        """Read `name`, `name:key=value,key=value` or `label=name:…`; RatingError if no such system can be made."""
+        start, _, rest = text.partition(":")
+        label, _, name = start.rpartition("=")
         try:
-            model = cls(name, settings(part for part in rest.split(",") if part))
+            model = cls(name, settings(part for part in rest.split(",") if part), label)
         except RatingError as error:
             raise RatingError(f"{name}: {error}") from None
         model.make()
@@ -68,8 +111,8 @@ class Model:
 
 
 def labels(models: Sequence[Model]) -> list[str]:
-    """Names for tables and charts: as written if that is short, else the system's name; numbered where equal."""
-    names = [text if len(text := str(model)) <= LABEL else model.name for model in models]
+    """Names for tables and charts: the label, or as written if that is short, else the system's; numbered if equal."""
+    names = [model.label or (text if len(text := str(model)) <= LABEL else model.name) for model in models]
     return [
         name if names.count(name) == 1 else f"{name} #{names[: place + 1].count(name)}"
         for place, name in enumerate(names)
@@ -80,32 +123,50 @@ def labels(models: Sequence[Model]) -> list[str]:
 class Forecast:
     """A whole history, each match predicted before it was rated."""
 
-    system: System[Any]
-    """Its state after the last match."""
+    system: System[Any] | None
+    """Its state after the last match; None where a daemon made the forecast."""
     predicted: Floats
     """Shape (m,): the score expected of each match's first team."""
-    replayed: Replayed
+    after: Floats | None
+    """Shape (p,): the ratings after each match; None: they were not asked for."""
 
 
-def forecast(model: Model, history: History, *, often: bool = False) -> Forecast:
+def forecast(model: Model, history: History, *, often: bool = False, curves: bool = True) -> Forecast:
     """Predict each match, then rate it, in order. RatingError when a prediction is not a probability.
 
     A short history is rated as the daemon does, match by match, which gives the same numbers, unless this is done so
     `often` that compiling is worth its time.
     """
-    scores(history)  # refuses any but two teams
+    refuse_others(history)
     system = model.make()
     refuse_unread(history, SYSTEMS[model.name].reads)
-    matches = None if often or len(history.members) > FEW else unpacked(history)
-    replay = ratings.replay(system, history) if matches is None else _one_by_one(system, matches)
-    chances = replay.wins[0::2] + replay.draws / 2
+    for player, facts in model.league.start.items():
+        system.seed(player, **facts)
+    first, *others = model.league.seasons(history)
+    fast = often or len(history.members) > FEW
+    replays = [_replayed(system, first, fast)]
+    for season in others:
+        model.league.pull_back(system, history.players)
+        replays.append(_replayed(system, season, fast))
+    replay = replays[0] if not others else _in_one(replays)
+    chances = replay.draws / 2
+    chances += replay.wins[0::2]
     # Rounding may leave a sum of probabilities just beyond 1. Negated, so that NaN is wrong as well.
     wrong = np.flatnonzero(~((chances >= -1e-9) & (chances <= 1 + 1e-9)))
     if len(wrong):
         match = int(wrong[0])
         reason = f"{model}: match {match + 1} of the history is predicted with {chances[match]}"
         raise RatingError(reason, match=match)
-    return Forecast(system, np.clip(chances, 0.0, 1.0), replay)
+    return Forecast(system, np.clip(chances, 0.0, 1.0, out=chances), replay.after if curves else None)
+
+
+def _replayed(system: System[Any], history: History, fast: bool) -> Replayed:
+    matches = None if fast else unpacked(history)
+    return ratings.replay(system, history) if matches is None else _one_by_one(system, matches)
+
+
+def _in_one(parts: Sequence[Replayed]) -> Replayed:
+    return Replayed(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("wins", "draws", "after")))
 
 
 def _one_by_one(system: System[Any], matches: Iterable[Match]) -> Replayed:

@@ -64,6 +64,7 @@ OF_MATCHES: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
     "score2": ("figures", ("away_score", "score_2", "goals2", "away_goals", "ftag")),
     "home": ("words", ()),
     "away": ("words", ()),
+    "neutral": ("words", ("neutral_site", "neutral_ground", "neutral_venue")),
     "map": ("words", ("map_name",)),
     "venue": ("words", ()),
     "seconds": ("figures", ("duration",)),
@@ -88,6 +89,8 @@ OF_PEOPLE: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
     "classes": ("words", ()),
     "extra": ("words", ()),
 }
+SEEDS = ("rating", "rounds", "mu", "sigma", "rd", "volatility", "offset")
+"""The facts of a player that a file of initial ratings may have: those that some system can be seeded with."""
 IN_EXTRA = ("map", "venue", "seconds", "weight", "side1", "side2", "quit", "squad", "spans", "classes")
 """The keys that are read from `extra`, if the file has no column of that name."""
 ALWAYS = ("", "weight", "fraction_played")
@@ -126,6 +129,29 @@ class Reading:
         return f"{self.tables[0].name}:{self.tables[0].lines[match]}"
 
 
+def read_initial(path: Path) -> dict[PlayerId, dict[str, float]]:
+    """Read ratings to begin with, by player. RatingError names file and line of what is wrong."""
+    faults, kinds = Faults(), dict.fromkeys(SEEDS, "figures")
+    names = {
+        "player_id": ("id", "team", *OF_PEOPLE["player_id"][1]),
+        "rating": ("elo",),
+        **dict.fromkeys(SEEDS[1:], ()),
+    }
+    table = read_csv(path, {"player_id": "words", **kinds}, names, faults)  # type: ignore[dict-item]
+    _need(table, {"player_id"})
+    if not kinds.keys() & table.columns.keys():
+        raise RatingError(f"{table.name}:{table.above}: no column of ratings; there may be {', '.join(SEEDS)}")
+    columns = {name: _numbers(table, name, "", faults, -1e9, 1e9).tolist() for name in SEEDS if name in table.columns}
+    players = table.words("player_id")
+    again = np.bincount(players.numbers, minlength=len(players))[players.numbers] > 1
+    faults.add("", table, again, lambda row: f"{players.at(row) or 'a player without a name'} stands there twice")
+    faults.stop()
+    return {
+        PlayerId(players.at(row)): {name: values[row] for name, values in columns.items() if not np.isnan(values[row])}
+        for row in range(len(table))
+    }
+
+
 def stopped(fact: str) -> list[str]:
     """The systems that a fault of a fact stops; the word `all` for all."""
     return ["all"] if fact in ALWAYS else [name for name, place in SYSTEMS.items() if fact in place.reads]
@@ -150,6 +176,8 @@ def read(matches: Path, participants: Path | None) -> Reading:
     if people is not None:
         _need(people, {"match_id", "team", "player_id"})
     started_at, understood = _times(file, faults)
+    # Each has served; of millions of matches a column is a tenth of what is held at a time.
+    file = file.without("time", "date")
     order = _order_of(started_at)
     if order is not None:
         file, started_at = file.taken(order), started_at[order]
@@ -158,8 +186,7 @@ def read(matches: Path, participants: Path | None) -> Reading:
     ranks, sides = _ranks(file, people, faults)
     facts = _surroundings(file, sides, faults)
     if people is None:
-        # It has served; of millions of matches its texts are the most that is kept.
-        file = replace(file, columns={name: column for name, column in file.columns.items() if name != "match_id"})
+        file = file.without("match_id")
     whose = _teams(file, faults) if people is None else _participants(file, people, sides, faults)
     history = None
     if "" not in faults:
@@ -175,7 +202,9 @@ def read(matches: Path, participants: Path | None) -> Reading:
             **facts,
         )
         understood |= _summary(history)
-    return Reading((file,) if people is None else (file, people), faults, understood, history)
+    # They have served, and of millions of matches they are half of what would be kept.
+    bare = tuple(replace(table, columns={}) for table in ((file,) if people is None else (file, people)))
+    return Reading(bare, faults, understood, history)
 
 
 def _summary(history: History) -> dict[str, str]:
@@ -357,10 +386,15 @@ def _surroundings(file: Table, sides: tuple[str, ...], faults: Faults) -> dict[s
 
 
 def _sides(file: Table, faults: Faults) -> dict[str, Any]:
-    """The name of each team's side; `home` = 1 gives team 1 the side `home`."""
-    if not any(file.words(name) for name in ("home", "side1", "side2")):
+    """The name of each team's side; `home` = 1 gives team 1 the side `home`, and `neutral` = 1 gives it none."""
+    if not any(file.words(name) for name in ("home", "neutral", "side1", "side2")):
         return {}
-    at_home = np.array(_parsed(file, "home", "side", faults, values.flag, 0.0), np.int64)[file.words("home").numbers]
+    at_home, away = (
+        np.array(_parsed(file, name, "side", faults, values.flag, 0.0), np.int64)[file.words(name).numbers]
+        for name in ("home", "neutral")
+    )
+    if "neutral" in file.columns:
+        at_home = (at_home if "home" in file.columns else 1) * (1 - away)
     one, two = file.words("side1"), file.words("side2")
     kinds, numbers = np.unique((at_home * len(one) + one.numbers) * len(two) + two.numbers, return_inverse=True)
     pairs, wrong = list[tuple[str, str]](), list[int]()
@@ -612,15 +646,16 @@ def _offsets(counts: Offsets) -> Offsets:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
-def history_of(records: Iterable[RecordRound]) -> History:
-    """The rated rounds in their order; the first team is side A. RatingError if there is none.
+def history_of(rounds: Iterable[tuple[RecordRound, float]]) -> tuple[History, list[float]]:
+    """The rated rounds in their order, the first team being side A, and what was predicted for that.
 
-    `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
+    RatingError if there is none. `skill_at_start` is left out, because its unit is that of the system in use when the
+    round was played.
     """
-    matches = matches_of(records)
-    if not matches:
+    kept = [(match, predicted) for record, predicted in rounds for match in matches_of([record])]
+    if not kept:
         raise RatingError("no rated rounds")
-    return History.of(matches)
+    return History.of(match for match, _ in kept), [predicted for _, predicted in kept]
 
 
 def matches_of(records: Iterable[RecordRound]) -> list[Match]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class Table:
 def comparison(backtests: Sequence[Backtest]) -> Table:
     """One row per system, with the difference to the first, match by match."""
     best = backtests[0]
-    corrected, rows = best.correction is not None, []
+    corrected, rows = any(done.correction is not None for done in backtests), []
     for label, done in zip(labels([done.model for done in backtests]), backtests, strict=True):
         quality, less = done.quality, difference(done, best)
         rows.append(
@@ -194,6 +194,17 @@ def leaderboard(board: Leaderboard) -> Table:
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
     head = ("player", "place", "rating", "rounds", "uncertainty", *columns)
     return Table("Leaderboard", head, rows, note, goes=("uncertainty",))
+
+
+def plain(title: str, keys: Sequence[str], rows: Sequence[Mapping[str, object]]) -> Table:
+    """Rows of values by name; those from 0 to 1 are probabilities."""
+    return Table(title, tuple(keys), tuple(tuple(_cell(row[key]) for key in keys) for row in rows), texts=2)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{100 * value:.1f} %" if 0 <= value <= 1 else f"{value:,.1f}"
+    return "" if value is None else printable(f"{value}", NAME)
 
 
 def scenario(played: Scenario) -> Table:

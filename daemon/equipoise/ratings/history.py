@@ -18,7 +18,7 @@ from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
 from equipoise.ratings.system import Match, Span
 
 Floats: TypeAlias = NDArray[np.float64]
-Offsets: TypeAlias = NDArray[np.int64]
+Offsets: TypeAlias = NDArray[np.signedinteger[Any]]
 Numbers: TypeAlias = NDArray[np.int32]
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -152,6 +152,10 @@ class History:
     """True if every team has exactly one participant."""
 
     def __post_init__(self) -> None:
+        # Of ten million duels offsets are half of all; and a kernel is compiled for one type.
+        for name in ("matches", "teams", "lineup"):
+            if (offsets := getattr(self, name)) is not None:
+                object.__setattr__(self, name, offsets.astype(np.int32, copy=False))
         # Compiled kernels do not check indexes, so all are checked here.  `pairs` and `singles` are computed once.
         lineup, lineup_members, skill_at_start = self.predicted_lineup
         _check_offsets("matches", self.matches, len(self.started_at), len(self.ranks))
@@ -538,13 +542,19 @@ _PER_PARTICIPANT = ("members", "fraction_played", *_COUNTS, "quit", "squad")
 _PER_SEAT = ("lineup_members", "skill_at_start")
 
 
-def scores(history: History) -> Floats:
-    """Shape (m,): 1, 0.5 or 0 for each match's first team. RatingError unless every match has two teams."""
+def refuse_others(history: History) -> None:
+    """RatingError unless every match has two teams."""
     if not history.pairs:
         raise RatingError("the laboratory measures matches of two teams")
+
+
+def scores(history: History) -> Floats:
+    """Shape (m,): 1, 0.5 or 0 for each match's first team. RatingError unless every match has two teams."""
+    refuse_others(history)
     first, second = history.ranks[0::2], history.ranks[1::2]
     # A lower rank is the better one.
-    outcomes: Floats = (1.0 + np.sign(second - first)) / 2
+    outcomes: Floats = 1.0 + np.sign(second - first)
+    outcomes /= 2
     return outcomes
 
 
@@ -650,28 +660,38 @@ def _spans_at(spans: Spans | None, row: int) -> tuple[Span, ...]:
 
 def head(history: History, count: int) -> History:
     """The first `count` matches; players who appear only later keep their numbers."""
-    teams = int(history.matches[count])
-    people = int(history.teams[teams])
+    return stretch(history, 0, count)
+
+
+def stretch(history: History, first: int, last: int) -> History:
+    """The matches from `first` to below `last`, with the players of all."""
+    teams = slice(int(history.matches[first]), int(history.matches[last]))
+    people = slice(int(history.teams[teams.start]), int(history.teams[teams.stop]))
     lineup, _, _ = history.predicted_lineup
-    ends = (
-        (_PER_MATCH, count),
+    parts = (
+        (_PER_MATCH, slice(first, last)),
         (_PER_TEAM, teams),
         (_PER_PARTICIPANT, people),
-        (_PER_SEAT, int(lineup[teams])),
+        (_PER_SEAT, slice(int(lineup[teams.start]), int(lineup[teams.stop]))),
     )
-    arrays = {name: getattr(history, name) for names, _ in ends for name in names}
-    cut = {name: arrays[name][:end] for names, end in ends for name in names if arrays[name] is not None}
+    arrays = {name: getattr(history, name) for names, _ in parts for name in names}
+    cut = {name: arrays[name][part] for names, part in parts for name in names if arrays[name] is not None}
     return replace(
         history,
-        matches=history.matches[: count + 1],
-        teams=history.teams[: teams + 1],
-        lineup=None if history.lineup is None else history.lineup[: teams + 1],
-        spans=None if history.spans is None else _spans_head(history.spans, people),
-        bots=None if history.bots is None else _spans_head(history.bots, count),
+        matches=_from_0(history.matches[first : last + 1]),
+        teams=_from_0(history.teams[teams.start : teams.stop + 1]),
+        lineup=None if history.lineup is None else _from_0(history.lineup[teams.start : teams.stop + 1]),
+        spans=None if history.spans is None else _stretch_of(history.spans, people),
+        bots=None if history.bots is None else _stretch_of(history.bots, slice(first, last)),
         **cut,
     )
 
 
-def _spans_head(spans: Spans, rows: int) -> Spans:
-    end = int(spans.starts[rows])
-    return Spans(spans.starts[: rows + 1], spans.team[:end], spans.start[:end], spans.end[:end], spans.commander[:end])
+def _from_0(offsets: Offsets) -> Offsets:
+    return offsets - offsets[0] if offsets[0] else offsets
+
+
+def _stretch_of(spans: Spans, rows: slice) -> Spans:
+    part = slice(int(spans.starts[rows.start]), int(spans.starts[rows.stop]))
+    starts = _from_0(spans.starts[rows.start : rows.stop + 1])
+    return Spans(starts, spans.team[part], spans.start[part], spans.end[part], spans.commander[part])

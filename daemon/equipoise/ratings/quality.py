@@ -16,7 +16,7 @@ is the sandwich estimate (White 1982), which holds with draws too, where the lik
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -28,11 +28,17 @@ from equipoise.errors import RatingError
 from equipoise.ratings.calibration import CERTAIN
 
 Floats: TypeAlias = NDArray[np.float64]
-Whole: TypeAlias = NDArray[np.int64]
+Whole: TypeAlias = NDArray[np.signedinteger[Any]]
+Flags: TypeAlias = NDArray[np.bool_]
+Places: TypeAlias = NDArray[np.int8]
+Sums: TypeAlias = tuple[Whole, Floats, Floats]
+"""Of each round the number of some players, and the sums of their predictions and of their scores."""
 Pair: TypeAlias = tuple[float, float]
 """Predicted score, 0 to 1, and actual score: 1, 0.5 or 0."""
-Pairs: TypeAlias = Sequence[Pair] | Floats
+Pairs: TypeAlias = "Sequence[Pair] | Floats | Columns"
 """Shape (m, 2): a pair for each round."""
+PIECE = 1 << 16
+"""Rounds of which a long history's numbers are computed at a time: temporary arrays would be most of its memory."""
 
 BINS = 10
 EVEN = (0.45, 0.55)
@@ -55,6 +61,19 @@ STAGES = (10, 50, 200)
 """Numbers of rounds at which a player passes into the next group of experience."""
 OUTCOMES = ("lost", "drew", "won")
 """Names of outcomes, by twice the score."""
+DIVISIONS: Mapping[By, Sequence[str]] = {
+    "squad": ("alone", *map(str, range(2, LARGEST)), f"{LARGEST} or more"),
+    "experience": (*(f"{low} to {high - 1}" for low, high in pairwise((0, *STAGES))), f"{STAGES[-1]} or more"),
+    "last": ("first round", *OUTCOMES),
+}
+"""The names of the groups of each division."""
+
+
+class Columns(NamedTuple):
+    """Pairs as two arrays of shape (m,), which need not be copied into one."""
+
+    predicted: Floats
+    scores: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +163,16 @@ def assess(pairs: Pairs, unevenness: Sequence[float | None] = ()) -> Quality | N
 
 def surprises(predicted: Floats, scores: Floats) -> Floats:
     """Log loss of each round, shape (m,), in nats; a draw is half a win and half a loss."""
-    inside = np.clip(predicted, CERTAIN, 1.0 - CERTAIN)
-    losses: Floats = -scores * np.log(inside) - (1.0 - scores) * np.log1p(-inside)
+    losses = np.empty(len(predicted))
+    for part in pieces(len(predicted)):
+        inside, score = np.clip(predicted[part], CERTAIN, 1.0 - CERTAIN), scores[part]
+        losses[part] = -score * np.log(inside) - (1.0 - score) * np.log1p(-inside)
     return losses
+
+
+def pieces(count: int) -> Iterator[slice]:
+    """The numbers below `count` in slices of at most `PIECE`."""
+    return (slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE))
 
 
 def accuracy(pairs: Pairs) -> Estimate | None:
@@ -183,18 +209,18 @@ def mean(values: Sequence[float] | NDArray[np.floating | np.bool_]) -> Estimate:
 
 def _columns(pairs: Pairs) -> tuple[Floats, Floats]:
     """Predictions and scores; raises `RatingError` for one that is not from 0 to 1."""
-    rounds = np.asarray(pairs, np.float64).reshape(-1, 2)
-    wrong = np.argwhere(~((rounds >= 0.0) & (rounds <= 1.0)))
-    if len(wrong):
-        row, column = wrong[0]
-        raise RatingError(f"{('prediction', 'score')[column]} {float(rounds[row, column])!r} is not from 0 to 1")
-    return rounds[:, 0], rounds[:, 1]
+    columns = pairs if isinstance(pairs, Columns) else np.asarray(pairs, np.float64).reshape(-1, 2).T
+    for name, values in zip(("prediction", "score"), columns, strict=True):
+        wrong = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
+        if len(wrong):
+            raise RatingError(f"{name} {float(values[wrong[0]])!r} is not from 0 to 1")
+    return columns[0], columns[1]
 
 
 def _calibration(predicted: Floats, scores: Floats) -> tuple[Bin, ...]:
     """Mean prediction and mean score in ten bins of equal width; empty bins are left out."""
     # A prediction of 1 belongs to the last bin.
-    numbers = np.minimum((predicted * BINS).astype(np.int64), BINS - 1)
+    numbers = np.minimum((predicted * BINS).astype(np.int8), BINS - 1)
     bins = [(number, numbers == number) for number in np.unique(numbers).tolist()]
     return tuple(
         Bin(
@@ -346,20 +372,32 @@ def groups(seats: Seats) -> tuple[Group, ...]:
     [('squad', 'alone', 1, -0.4), ('squad', '2', 2, 0.4), ('experience', '0 to 9', 1, -0.4), \
 ('experience', '10 to 49', 2, 0.4), ('last', 'first round', 1, -0.4), ('last', 'lost', 2, 0.4)]
     """
-    squads = np.minimum(seats.squad, LARGEST) - 1
-    stages = np.searchsorted(STAGES, seats.rounds, side="right")
-    outcomes = 1 + (2.0 * np.nan_to_num(seats.last)).astype(np.int64)
+    rounds = int(seats.round.max(initial=-1)) + 1
+
+    def sums(inside: Flags) -> Sums:
+        numbers = seats.round[inside]
+        parts = seats.predicted[inside], seats.score[inside]
+        predicted, scored = (np.bincount(numbers, part, rounds).astype(np.float64, copy=False) for part in parts)
+        return np.bincount(numbers, minlength=rounds), predicted, scored
+
+    return grouped(places_of(seats.squad, seats.rounds, seats.last), sums)
+
+
+def places_of(squad: Whole, rounds: Whole, last: Floats) -> tuple[Places, ...]:
+    """The number of each seat's group, by squad, experience and last outcome; arguments as in `Seats`."""
+    outcomes = 1 + (2.0 * np.nan_to_num(last)).astype(np.int64)
     # Unknown after rounds that are not there any more.
-    last = np.where(np.isnan(seats.last), np.where(seats.rounds > 0, NOWHERE, 0), outcomes)
-    return (
-        *_division("squad", ("alone", *map(str, range(2, LARGEST)), f"{LARGEST} or more"), squads, seats),
-        *_division(
-            "experience",
-            (*(f"{low} to {high - 1}" for low, high in pairwise((0, *STAGES))), f"{STAGES[-1]} or more"),
-            stages,
-            seats,
-        ),
-        *_division("last", ("first round", *OUTCOMES), last, seats),
+    lasts = np.where(np.isnan(last), np.where(rounds > 0, NOWHERE, 0), outcomes)
+    stages = np.searchsorted(STAGES, rounds, side="right")
+    return tuple(each.astype(np.int8) for each in (np.minimum(squad, LARGEST) - 1, stages, lasts))
+
+
+def grouped(places: Sequence[Places], sums: Callable[[Flags], Sums]) -> tuple[Group, ...]:
+    """The groups of all divisions; `sums` adds up those seats, shape (seats,), that are flagged."""
+    return tuple(
+        group
+        for (by, names), numbers in zip(DIVISIONS.items(), places, strict=True)
+        for group in _division(by, names, numbers, sums)
     )
 
 
@@ -367,27 +405,23 @@ NOWHERE = -1
 """The group of a seat that is in none."""
 
 
-def _division(by: By, names: Sequence[str], places: Whole, seats: Seats) -> list[Group]:
+def _division(by: By, names: Sequence[str], places: Places, sums: Callable[[Flags], Sums]) -> list[Group]:
     """The groups that have somebody, from the group of each seat; none if that is one."""
-    if np.count_nonzero(np.bincount(places - NOWHERE)[1:]) < 2:
+    insides = [number for number in range(len(names)) if (places == number).any()]
+    if len(insides) < 2:
         return []
-    rounds, groups = int(seats.round.max()) + 1, []
-    for number, name in enumerate(names):
-        if (inside := places == number).any():
-            # Of each round the number of the group's players, and two sums over them.
-            parts = (np.ones(np.count_nonzero(inside)), seats.predicted[inside], seats.score[inside])
-            sums: list[Any] = [np.bincount(seats.round[inside], part, rounds) for part in parts]
-            groups.append(_group(by, name, *sums))
-    return groups
+    return [_group(by, names[number], *sums(places == number)) for number in insides]
 
 
-def _group(by: By, name: str, counts: Floats, predicted: Floats, scored: Floats) -> Group:
+def _group(by: By, name: str, counts: Whole, predicted: Floats, scored: Floats) -> Group:
     """From each round's number of players and sums of predictions and scores."""
     rounds, players = int(np.count_nonzero(counts)), int(counts.sum())
     guess, score = float(predicted.sum()) / players, float(scored.sum()) / players
     gap, error = score - guess, None
     if rounds > 1:
         # The variance of a ratio of two sums over rounds: of each round's surplus beyond its players' part of the mean.
-        squares = float(((scored - predicted - counts * gap) ** 2).sum())
-        error = math.sqrt(squares * rounds / (rounds - 1)) / players
+        surplus = np.empty(len(counts))
+        for part in pieces(len(counts)):
+            surplus[part] = (scored[part] - predicted[part] - counts[part] * gap) ** 2
+        error = math.sqrt(float(surplus.sum()) * rounds / (rounds - 1)) / players
     return Group(by, name, rounds, players, guess, score, Estimate(gap, error))

@@ -92,7 +92,7 @@ class Plan(NamedTuple):
 class Spare(NamedTuple):
     """Working arrays of one match; modified in place."""
 
-    matches: Offsets
+    matches: NDArray[np.int32]
     """Shape (2,): 0 and the number of teams."""
     wins: Floats
     """Shape (teams,): discarded predictions of sizes that do not predict; `after` likewise, by group."""

@@ -220,12 +220,12 @@ def _units(matches: Offsets, sides: Offsets, choices: Choices) -> Units:
     widest = choices.rows.max(axis=1)[np.diff(sides)]
     room, teams = int(np.add.reduceat(widest, matches[:-1]).max()), int(np.diff(matches).max())
     sizes = choices.rows.shape[1]
-    return Units(np.zeros((sizes, teams + 1), np.int64), np.empty((sizes, room), np.int32), np.empty((sizes, room)))
+    return Units(np.zeros((sizes, teams + 1), np.int32), np.empty((sizes, room), np.int32), np.empty((sizes, room)))
 
 
 def _spare(matches: Offsets, played: Units) -> kernel.Spare:
     most = int(np.diff(matches).max())
-    return kernel.Spare(np.zeros(2, np.int64), np.empty(most), np.empty(1), np.empty(played.names.shape[1]))
+    return kernel.Spare(np.zeros(2, np.int32), np.empty(most), np.empty(1), np.empty(played.names.shape[1]))
 
 
 def _elo_terms(system: Elo, history: History) -> MatchTerms:
