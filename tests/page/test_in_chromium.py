@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Browser, expect
 
 from docs.pictures import screens
+from equipoise.cli import main
 from tests.page.chromium import Scheme, stranger, tab
 from tests.page.worlds import World, world
 
 pytestmark = pytest.mark.world
+LEAGUE = Path(__file__).parents[2] / "docs" / "south_america.csv.gz"
 
 
 @pytest.mark.parametrize(
@@ -60,3 +64,29 @@ def test_a_wall_says_within_seconds_that_its_daemon_is_gone_and_comes_back_with_
         short.run(short.daemon.start())
         opened.page.wait_for_selector("body:not(.lost)", timeout=15_000)
         assert "payload-1" in opened.page.inner_text("main")
+
+
+def test_reports_of_the_laboratory_are_clean_on_screens_and_phones_and_paper(browser: Browser, tmp_path: Path) -> None:
+    league = ("--matches", str(LEAGUE), "--teams")
+    home = "home=elo:side_advantage=90,margin_scale=3,newcomer=1.5,newcomer_rounds=20"
+    commands = {
+        "compare": ("compare", home, "elo", "glicko2", "trueskill", *league, "--live"),
+        "backtest": ("backtest", "--model", "elo", *league),
+        "simulate": ("simulate", "synelo", "elo", "--rounds", "300"),
+    }
+    faults = {}
+    for name, command in commands.items():
+        file = tmp_path / f"{name}.html"
+        done = CliRunner().invoke(main, ["lab", *command, "--html", str(file)])
+        assert done.exit_code == 0, done.output
+        for scheme, width in itertools.product(("light", "dark", "forced"), (1280, 400)):
+            with stranger(browser, tmp_path.as_uri(), scheme, width) as opened:
+                if found := screens.faults(opened, f"/{file.name}"):
+                    faults[name, scheme, width] = found
+        with stranger(browser, tmp_path.as_uri(), width=680) as opened:
+            opened.page.emulate_media(media="print")
+            opened.page.goto(file.as_uri())
+            # 18 cm of A4: nothing is cut off at the right.
+            wide = "[...document.querySelectorAll('svg, table')].map(each => each.getBoundingClientRect().right)"
+            assert max(opened.page.evaluate(wide)) <= 680, name
+    assert faults == {}

@@ -154,7 +154,7 @@ h1 { font-size: 1.6rem; line-height: 1.25; }
 h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 p { color: var(--soft); }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.93rem; }
+table { margin-top: 1rem; border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.93rem; }
 th, td { padding: 0.3rem 0.7rem 0.3rem 0; border-bottom: 1px solid var(--line); }
 th, td { text-align: right; white-space: nowrap; }
 .text { text-align: left; }
@@ -163,14 +163,16 @@ p { max-width: 46rem; }
 .wide:focus-visible { outline: 2px solid var(--soft); }
 svg { width: 100%; min-width: 34rem; max-width: 45rem; height: auto; display: block; margin-top: 1.5rem; }
 caption { text-align: left; white-space: nowrap; font-weight: 600; padding-bottom: 0.3rem; }
+@page { margin: 1.5cm; }
 @media print {
   :root { color-scheme: light; --ink: #000000; --soft: #444444; --line: #bbbbbb; --paper: #ffffff; }
   body { max-width: none; padding: 0; font-size: 11pt; }
   .wide { overflow: visible; }
-  h2 { break-after: avoid; }
+  h2, h2 ~ p:not(.note) { break-after: avoid; }
   svg, tr, caption { break-inside: avoid; }
   svg { min-width: 0; max-width: 16cm; }
   table { font-size: 9pt; }
+  th, td { white-space: normal; padding-right: 0.4rem; }
 }
 """
 
@@ -193,10 +195,15 @@ def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
 
 def _section(section: Section) -> str:
     parts = [f"<section><h2>{escape(section.title)}</h2>"]
-    parts += [f"<p>{escape(sentence)}</p>" for sentence in section.sentences]
+    parts += [f"<p>{_text(sentence)}</p>" for sentence in section.sentences]
     parts += [_wide(chart.title, picture([chart])) for chart in section.charts]
     parts += [_table(table) for table in section.tables]
     return "\n".join((*parts, "</section>"))
+
+
+def _text(sentence: str) -> str:
+    """Return a sentence in which a number and its unit stay on one line."""
+    return escape(sentence).replace(" %", "\N{NO-BREAK SPACE}%").replace("± ", "±\N{NO-BREAK SPACE}")
 
 
 def _wide(name: str, content: str) -> str:
@@ -209,7 +216,7 @@ def _table(table: Table) -> str:
     rows = "\n".join(_row(table, row) for row in table.rows)
     caption = f"<caption>{escape(table.title)}</caption>"
     body = f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
-    return _wide(table.title, body) + (f"\n<p>{escape(table.note)}</p>" if table.note else "")
+    return _wide(table.title, body) + (f'\n<p class="note">{_text(table.note)}</p>' if table.note else "")
 
 
 def _row(table: Table, row: Sequence[str]) -> str:
