@@ -289,6 +289,13 @@ def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.Monk
         for number in range(SLOTS + 2):
             ring.push(waiting(number))
             sizes.append(path.stat().st_size)
+        # What may be stored before it has to be kept is synced when it is.
+        for number in range(SLOTS + 2, SLOTS + 5):
+            ring.push(waiting(number), synced=False)
+        assert len(synced) == len(sizes)
+        for _ in range(2):
+            ring.sync()
+        sizes.append(path.stat().st_size)
 
     assert synced == [(str(path), size) for size in sizes]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import re
 import signal
@@ -74,6 +75,33 @@ def test_rounds_wait_while_the_database_is_away_and_are_stored_once_in_order(how
                     assert [round_id for server_id, round_id in stored(pool) if server_id == name] == ids
 
         play(scenario, server.url(server.database()), "one", "two")
+
+
+def test_a_round_waits_for_the_sync_of_the_ring_only_where_it_is_kept_there(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, synced, sync, of = postgres.database(), list[str](), os.fsync, random.Random(10)
+
+    def watched(file: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{file}"))
+        sync(file)
+
+    async def run() -> None:
+        async with (
+            Between(postgres.port) as network,
+            machine(tmp_path / "one", "one", postgres.url(database, port=network.port)) as one,
+        ):
+            monkeypatch.setattr(os, "fsync", watched)
+            for number in range(1, 6):
+                assert (await one.record(some_round(number, "a", of), None)).status == "stored"
+            assert synced == []
+            one.answer_seconds, network.to_server = 0.1, False
+            assert (await one.record(some_round(6, "a", of), None)).status == "kept"
+            assert synced == [str(one.ring.path)]
+            network.heal()
+            await until(lambda: not one.ring_depth)
+
+    asyncio.run(run())
 
 
 def test_a_round_that_two_machines_are_sent_is_one(postgres: Postgres) -> None:

@@ -281,12 +281,12 @@ class Pool:
             self.follower.wake(new_rounds(news))
         return outcomes
 
-    def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
+    def _keep(self, rounds: Sequence[UnstoredRound], *, synced: bool = True) -> list[Recorded | Exception]:
         """Put rounds into the ring, in order: behind one that cannot be kept none is, or it would overtake that one."""
         kept: list[Recorded | Exception] = []
         try:
             for entry in rounds:
-                self.ring.push(entry)
+                self.ring.push(entry, synced=synced)
                 kept.append(Recorded("kept", None))
         except SpillError as error:
             kept += [error] * (len(rounds) - len(kept))

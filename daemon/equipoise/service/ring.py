@@ -145,6 +145,7 @@ class Ring:
         self._end = 0
         """Where the next frame is written."""
         self._damaged = False
+        self._synced = True
         self._turn = RLock()
 
     @property
@@ -172,20 +173,32 @@ class Ring:
             os.close(self._file)
             self._file = None
 
-    def push(self, entry: UnstoredRound) -> None:
-        """Keep a round: it is synced when this returns. Once per round; after a SpillError it is nowhere."""
+    def push(self, entry: UnstoredRound, *, synced: bool = True) -> None:
+        """Keep a round: it is synced when this returns, or with `sync`. Once per round; after a SpillError it is
+        nowhere.
+        """
         with self._turn:
             if entry.key not in self:
-                self._push(entry)
+                self._push(entry, synced)
 
-    def _push(self, entry: UnstoredRound) -> None:
+    def sync(self) -> None:
+        """Sync rounds that were pushed without it. SpillError: they may not survive a power loss."""
+        with self._turn:
+            if not self._synced:
+                try:
+                    os.fsync(self._open_file())
+                except OSError as error:
+                    raise SpillError(f"{self.path}: {error.strerror}: rounds cannot be kept") from error
+                self._synced = True
+
+    def _push(self, entry: UnstoredRound, synced: bool) -> None:
         # While older rounds wait in the file alone, a free slot is theirs.
         room = not self._waits_in_file and len(self._slots) < SLOTS
         frame = framed(entry)
         if _frame_at(frame, 0) is None:  # JSON has no infinity: to refuse it is better than to keep it and lose it
             raise SpillError(f"{self.path}: round {entry.key[1]} could not be read back")
         try:
-            self._append(frame)
+            self._append(frame, synced)
         except OSError as error:
             raise SpillError(f"{self.path}: {error.strerror}: round {entry.key[1]} cannot be kept") from error
         self._keys[entry.key] = None
@@ -277,17 +290,17 @@ class Ring:
         if not self._slots:
             self._clear()
 
-    def _append(self, frame: bytes) -> None:
+    def _append(self, frame: bytes, synced: bool) -> None:
         try:
-            self._write(frame)
+            self._write(frame, synced)
         except OSError as error:
             if error.errno not in NO_ROOM or not self._reserve.exists():
                 raise
             self._reserve.unlink()  # what it was kept for
-            self._write(frame)
+            self._write(frame, synced)
         self._end += len(frame)
 
-    def _write(self, frame: bytes) -> None:
+    def _write(self, frame: bytes, synced: bool) -> None:
         file = self._open_file()
         if self._is_gone(file):
             raise OSError(errno.ESTALE, "it was removed or replaced: restart the daemon")
@@ -296,7 +309,9 @@ class Ring:
             while written < len(frame):
                 # At a place instead of at the file's end: what an earlier failure could not truncate is overwritten.
                 written += os.pwrite(file, frame[written:], self._end + written)
-            os.fsync(file)
+            if synced:
+                os.fsync(file)
+            self._synced = synced
         except OSError:
             with suppress(OSError):  # half a frame would look like a write that was cut short
                 os.ftruncate(file, self._end)
@@ -324,6 +339,7 @@ class Ring:
             log.warning("%s: %s: cannot be emptied", self.path, error.strerror)
             return
         self._read = self._end = 0
+        self._synced = True
         self._set_reserve()
 
     def _set_aside(self) -> None:

@@ -3,7 +3,9 @@
 A round waits in the ring first, which keeps it whatever happens to the network; a task appends what waits there. To
 append is to try the rounds on top of what is here, and to add what they changed (`store.changes`) behind the log's last
 event. Where that is another one by now, the log is held: what others appended is taken in, and the rounds are tried
-again. What is in the log is then written into the store, by everybody in the same way.
+again. What is in the log is then written into the store, by everybody in the same way. The sync for which an answer
+waits is the database's: a store that lost its last events to a power loss reads them again, and only a round that has
+to wait needs the ring's file to be synced.
 
 Questions of game servers are answered from memory and the store as ever: no answer waits for the network, but the one
 about a round, for less than a second. Edits hold the log for as long as they take, and rounds wait in the rings of all.
@@ -397,9 +399,7 @@ class SharedPool(Pool):
                 previous = event.digest
             async with self._lock:
                 rows = [(Position(event.number, event.digest), event.pieces) for event in group]
-                # After a power loss what others rated is read again: only own rounds wait for the disk.
-                synced = any(event.machine == self._log.machine for event in group)
-                taken = await self.store.take_in(self.name, rows, people.renamed, synced=synced)
+                taken = await self.store.take_in(self.name, rows, people.renamed)
                 await self._note(taken, tried)
             if any(
                 one.reference and event.machine != self._log.machine for one, event in zip(taken, group, strict=False)
@@ -475,12 +475,17 @@ class SharedPool(Pool):
         async with self._lock:
             if self._group is group:
                 self._group = None
-            kept = await asyncio.to_thread(self._keep, group.rounds)
+            kept = await asyncio.to_thread(self._keep, group.rounds, synced=False)
         loop = asyncio.get_running_loop()
         futures = [self._answers.setdefault(entry.key, loop.create_future()) for entry in group.rounds]
         self._due.set()
         if self._connected:
             await asyncio.wait(futures, timeout=self.answer_seconds)
+        if not all(future.done() for future in futures):
+            try:  # what is in the log needs no ring any more
+                await asyncio.to_thread(self.ring.sync)
+            except SpillError as error:
+                kept = [one if future.done() else error for one, future in zip(kept, futures, strict=True)]
         outcomes: list[Recorded | Exception] = []
         for entry, future, in_ring in zip(group.rounds, futures, kept, strict=True):
             self._answers.pop(entry.key, None)

@@ -814,18 +814,16 @@ class Store:
         pool: str,
         events: Sequence[tuple[Position, Sequence[bytes]]],
         renamed: RenamedSnapshot,
-        *,
-        synced: bool = True,
     ) -> Sequence[Taken]:
         """Write what events of the log have changed, in order: the position and pieces of each.
 
-        Those before one that is damaged are kept; DamagedEvent: it is the first. Unless `synced` this does not wait for
-        the disk: after a power loss the store may be as it was before.
+        Those before one that is damaged are kept; DamagedEvent: it is the first. This does not wait for the disk: after
+        a power loss the store may be as it was before, and the log has them still.
         """
 
         def write(db: Connection) -> list[Taken]:
             taken: list[Taken] = []
-            with nullcontext() if synced else unsynced(db), self._transaction(db):
+            with unsynced(db), self._transaction(db):
                 for position, pieces in events:
                     try:
                         with store_errors(), savepoint(db):
