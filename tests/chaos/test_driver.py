@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.__main__ import main
+from tests.chaos.audit import Verdict
 from tests.chaos.daemon import UNPRIVILEGED
 from tests.chaos.faults import FAULTS
 from tests.chaos.faults.disks import locked
@@ -80,6 +81,19 @@ def test_a_fault_that_is_impossible_here_says_what_it_needs(capsys: pytest.Captu
     assert row.endswith("not tried here: needs a fault line")
 
 
+def test_a_fault_is_tried_until_there_are_enough_rounds_and_the_table_sums_what_happened(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def two_rounds(trial: Trial) -> int:
+        trial.rounds, trial.settled = 2, True
+        trial.counts["floods"] += 3
+        return 1
+
+    assert main(["--seconds", "60", "--rounds", "5", "--json"], [Fault("rain", two_rounds, own=True)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["faults"]
+    assert (row["tried"], row["rounds"], row["note"]) == (3, 6, "floods 9")
+
+
 def test_an_unknown_fault_is_answered_with_the_known_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(SystemExit, match="no fault is called 'flood': there are kill -9 at random, "):
@@ -94,6 +108,7 @@ def test_every_mutant_is_another_daemon_that_can_be_read_and_names_faults_that_t
             compile(file.read_text(), file, "exec")
             assert file.read_text() != (ROOT / "daemon" / "equipoise" / mutant.file).read_text()
         assert all(any(word in fault.name for fault in FAULTS) for word in mutant.tries), mutant.name
+        assert {column for column, _ in Verdict()} >= set(mutant.columns), mutant.name
 
 
 def test_a_mutant_is_noticed() -> None:
