@@ -58,6 +58,8 @@ class Crowd(Script):
         """Players who were moved, and the batch by whose answer they are locked."""
         self._excused: set[int] = set()
         """Gaps of this round, with their sign, of which a reason says why they stay."""
+        self._even = 0
+        """The last decision when the sides were even: what was said since may be about the gap that there is."""
         self._maps = 1
         self._blocked = False
         """Nobody may be moved now."""
@@ -128,6 +130,10 @@ class Crowd(Script):
         return line
 
     # What is ordered.
+
+    def goes(self, player: Player, side: str, *, waiting: bool = False) -> None:
+        player.flags.pop("held", None)  # the event says nothing of it, and so they are not
+        super().goes(player, side, waiting=waiting)
 
     def do_assign(self, order: Json) -> None:
         if order["moment"] == "freeze" and self.phase != "freeze":
@@ -361,6 +367,7 @@ class Crowd(Script):
         for id in [*self.locks][:3]:  # they stay with their group
             if (player := self.players.get(id)) and player.side in self.sides:
                 self.happens("side_wanted", id=id, side=other[player.side])
+        self.post()
         self.returns()
 
     def map_ends(self) -> None:
@@ -377,7 +384,10 @@ class Crowd(Script):
 
     # A round.
 
-    def answered(self, before: int, happened: str) -> None:
+    def newest(self) -> int:
+        return max((line["number"] for line in self.decisions(self._even)), default=self._even)
+
+    def answered(self, happened: str) -> None:
         """A gap gets its moves or a reason within ten seconds of the game, in a round, outside arena."""
         if self.mode == "arena":
             return
@@ -388,12 +398,12 @@ class Crowd(Script):
                 return
             if self._blocked and self._excused:
                 return
-            lines = [line["reason"] for line in self.decisions(before) if line["kind"] in ("kept", "failed")]
+            lines = [line["reason"] for line in self.decisions(self._even) if line["kind"] in ("kept", "failed")]
             if why := [line for line in lines if not line.startswith(TO_A_PLAYER)]:
                 self.reasons += why
                 self._excused.add(gap)
                 return
-        said = [f"{line['kind']}: {line['reason']}" for line in self.decisions(max(0, before - 5))]
+        said = [f"{line['kind']}: {line['reason']}" for line in self.decisions(max(0, self._even - 5))]
         raise AssertionError(
             f"{self.server}, round {self.number}, {happened}: a gap of {gap}, no move and no reason: "
             f"excused {self._excused}, blocked {self._blocked}, said {said}, {self.lines()}"
@@ -442,11 +452,13 @@ class Crowd(Script):
         if self.mode == "payload":
             ways += [self.sides_swap]
         for _ in range(happenings):
-            way, before = self._rng.choice(ways), self.newest()
+            if abs(self.gap()) < 2 and not self.moves:
+                self._even = self.newest()
+            way = self._rng.choice(ways)
             way()
             self.counts[way.__name__] += 1
             self.post()
-            self.answered(before, way.__name__)
+            self.answered(way.__name__)
             if self._rng.random() < 0.7:  # else something happens first
                 self.carries_out()
         while min(len(self.on(side)) for side in self.sides) < 1:

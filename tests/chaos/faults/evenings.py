@@ -348,29 +348,29 @@ class Evening:
         store = copy / "state" / "equipoise.db"
         with closing(sqlite3.connect(store, isolation_level=None)) as database:
             database.execute("DELETE FROM snapshots")
-            query = "SELECT pool, max(number) FROM edits WHERE action = 'refit' GROUP BY pool"
-            refits = dict(database.execute(query).fetchall())
-        before = numbers_of(store, refits)
+            query = "SELECT pool, max(number) FROM edits WHERE action IN ('refit', 'spread') GROUP BY pool"
+            anew = dict(database.execute(query).fetchall())
+        before = numbers_of(store, anew)
         for pool in self.pools:
             words = [*COMMAND, "pool", "recompute", pool, "--config", str(config), "--yes", "--json"]
             ended = subprocess.run(words, capture_output=True, text=True, check=False)
             if ended.returncode:
                 self.trial.verdict.answers.append(f"{' '.join(words[2:5])}: exit {ended.returncode}: {ended.stderr}")
-        after = numbers_of(store, refits)
+        after = numbers_of(store, anew)
         for key in sorted({*before, *after}):
             if differ(before.get(key), after.get(key)):
                 self.trial.verdict.replay.append(f"{key}: stored {before.get(key)}, replayed {after.get(key)}"[:900])
 
 
-def numbers_of(store: Path, refits: Mapping[str, int]) -> dict[str, Json]:
-    """All that rating systems made since a pool was refitted last, by table and key."""
+def numbers_of(store: Path, anew: Mapping[str, int]) -> dict[str, Json]:
+    """All that rating systems made since the event of a pool by which all before it was rated anew, by table and key."""
     found: dict[str, Json] = {}
     with stored.reading(store) as database:
         for table, columns in NUMBERS.items():
             for row in database.execute(f"SELECT {columns} FROM {table}"):
                 values = dict(row)
                 event = values.get("round") or values.get("number")  # a player is of no one event
-                if event is not None and event <= refits.get(values["pool"], 0):
+                if event is not None and event <= anew.get(values["pool"], 0):
                     continue
                 if isinstance(values.get("state"), str):
                     values["state"] = json.loads(values["state"])
