@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -29,8 +30,21 @@ START_SECONDS = 60.0
 
 # Importing costs a daemon half a second of the processor, most of a test: forks of one process import once.
 _FORKS = multiprocessing.get_context("forkserver")
-COMMANDS = ("decisions", "doctor", "player_commands", "pool_commands", "round_commands", "server_commands", "setup")
-MODULES = (f"equipoise.cli.{name}" for name in ("serve", *COMMANDS))
+COMMANDS = (
+    "decisions",
+    "doctor",
+    "player_commands",
+    "pool_commands",
+    "recomputing",
+    "round_commands",
+    "server_commands",
+    "setup",
+)
+SYSTEMS = ("joint", "ns2", "synelo")
+MODULES = (
+    *(f"equipoise.cli.{name}" for name in ("serve", *COMMANDS)),
+    *(f"equipoise.ratings.{name}.system" for name in SYSTEMS),
+)
 _FORKS.set_forkserver_preload(["pytest", "tests.daemons", "equipoise.app", *MODULES])
 
 
@@ -62,6 +76,7 @@ Running = Forked | subprocess.Popen[bytes]
 
 def _command(log: Path, *words: str) -> None:
     """The command line, its output in a file."""
+    gc.freeze()  # a daemon's first collection would go through all that was imported, and copy its pages
     with log.open("ab") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
@@ -84,6 +99,7 @@ def ran(*words: str | Path, environ: Mapping[str, str]) -> subprocess.CompletedP
 
 
 def _to_its_end(said: list[Path], folder: str, environ: dict[str, str], words: list[str]) -> None:
+    gc.freeze()
     for number, path in enumerate(said, start=1):
         with path.open("wb") as file:
             os.dup2(file.fileno(), number)
