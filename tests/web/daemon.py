@@ -72,7 +72,7 @@ class Daemon:
         named = {"Host": f"{self.host}:{self.port}", "Content-Type": "application/json"} | {
             name.replace("_", "-").title(): value for name, value in headers.items()
         }
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in named.items():
             if value:
