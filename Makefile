@@ -38,7 +38,7 @@ test: $(STAMP) lint  ## the tests of the product, lint and types
 rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers and the chaos driver
 	$(BIN)/python -m pytest -n 2 -m rig $(ARGS)
 
-world: $(STAMP)  ## the tests with programs of others, and with hours and evenings of a whole daemon
+world: $(STAMP)  ## the tests with programs of others, hours and evenings of a whole daemon, and simulated ones by the hundred
 	$(BIN)/python -m pytest -n 3 -m world $(ARGS)
 
 # Those in which players write their names; a font has no command.

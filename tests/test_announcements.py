@@ -203,7 +203,7 @@ def servers(folder: Path, names: list[str]) -> Iterator[tuple[RealDaemon, dict[s
         daemon.kill()
 
 
-@pytest.mark.slow
+@pytest.mark.world
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_players_read_is_what_happens(tmp_path: Path, seed: int) -> None:
     evenings = {"koth-12": ("koth", 12), "payload-24": ("payload", 24), "arena-12": ("arena", 12)}

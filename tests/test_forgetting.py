@@ -38,7 +38,13 @@ STAND_IN = PlayerId("76561190000000123")
 GONE, FRIEND = PEOPLE[5], PEOPLE[6]
 NAMES = {person: f"Player {person[-3:]}" for person in PEOPLE} | {GONE: "Grünfeld der Große"}
 STEAM2 = f"STEAM_0:{(int(GONE) - STEAM_ID_BASE) % 2}:{(int(GONE) - STEAM_ID_BASE) // 2}"
-SYSTEMS = [("synelo", "joint"), ("joint", "joint"), ("ns2", "ns2"), ("trueskill2", "joint"), ("teamskill_k", "joint")]
+SYSTEMS = [
+    ("synelo", "joint"),
+    *(
+        pytest.param(*systems, marks=pytest.mark.world)
+        for systems in (("joint", "joint"), ("ns2", "ns2"), ("trueskill2", "joint"), ("teamskill_k", "joint"))
+    ),
+]
 
 
 def daemon_of(folder: Path, system: str = "synelo", balance: str = "joint") -> RealDaemon:

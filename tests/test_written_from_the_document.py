@@ -14,7 +14,7 @@ from equipoise import ratings
 from tests.daemons import RealDaemon
 from tests.document_client import Script
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.world
 
 ROUNDS = 8
 SLOW = ("is behind the rounds", "the event loop ")

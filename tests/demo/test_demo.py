@@ -95,6 +95,7 @@ def test_an_evening_is_told_and_played_again_by_its_seed_and_can_be_kept(tmp_pat
     assert "File exists" in refused.stderr
 
 
+@pytest.mark.world
 def test_the_daemon_learns_of_a_scramble_that_the_script_made_alone(tmp_path: Path) -> None:
     # In some evenings no scramble falls due while the daemon is down.
     evenings = (run(tmp_path, "--rounds", "24", "--speed", "0", "--seed", str(seed)).stdout for seed in range(4, 11))

@@ -45,6 +45,7 @@ TOLD = {
 }
 
 
+@pytest.mark.world
 def test_an_evening_is_told_in_words_of_the_game_and_played_again_by_its_seed(tmp_path: Path) -> None:
     done = run(tmp_path, *SHORT)
     assert (done.exit_code, done.stderr) == (0, "")

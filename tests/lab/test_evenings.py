@@ -85,7 +85,7 @@ def test_friends_spend_the_evening_together() -> None:
     assert any(shared)
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_days_pass_on_the_clock_that_ratings_see() -> None:
     scenario = Scenario(rounds=2 * EVENING, slots=12, people=30, attendance=Visits.EVENINGS)
     once = simulate(scenario, Model("synelo"))

@@ -292,7 +292,7 @@ def test_a_person_who_is_no_quitter_stays_after_a_lost_round() -> None:
     assert all(churn.after(number, 0.0, {ann.id: True}, {ann.id: ann}) == [] for number in range(20))
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_a_pool_that_learns_the_spread_of_skill_knows_better_how_sure_it_is() -> None:
     """The truth is 1, and `joint` begins with 0.25. A week passes in three to seven evenings."""
     world = Scenario(
@@ -305,7 +305,7 @@ def test_a_pool_that_learns_the_spread_of_skill_knows_better_how_sure_it_is() ->
     assert simulate(world, SYNELO, learns=True) == simulate(world, SYNELO), "it has none to learn"
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_teams_that_own_scores_made_even_do_not_hide_how_far_skills_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such results alone seem to be decided by luck: a fit has to know what the teams were made by."""
     nights: list[ClosedLoop] = []

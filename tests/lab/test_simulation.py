@@ -433,7 +433,7 @@ def test_each_round_notes_whether_its_teams_were_scrambled_equalised_or_kept() -
     assert [*teams, loop.teams] == [Teams.SCRAMBLED, Teams.SCRAMBLED, Teams.EQUALISED, Teams.KEPT]
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> None:
     scenario = Scenario(rounds=500, people=30, spread=0.4, drift=0.0, turnover=0.0, mode=Mode.PAYLOAD)
     summary = simulate(scenario, Model("synelo", {"k_max": 3}))
@@ -446,7 +446,7 @@ def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> N
     assert summary.reachable <= summary.quality.brier.value + 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.world
 @pytest.mark.parametrize("balance", [None, Model.of("joint")], ids=["synelo", "joint"])
 def test_who_throws_rounds_wins_more_of_the_others_and_fewer_of_all(balance: Model | None) -> None:
     """However the teams are made, the easier teams that a low rating brings do not make up for what it costs."""
@@ -457,7 +457,7 @@ def test_who_throws_rounds_wins_more_of_the_others_and_fewer_of_all(balance: Mod
     assert thrower.rated < thrower.true - 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_throwers_throw_a_third_of_their_rounds_and_mostly_lose_those() -> None:
     scenario = Scenario(rounds=400, throwers=8, people=30, spread=0.0, turnover=0.0, stalemates=0.0)
     regular, thrower = simulate(scenario, SYNELO).groups

@@ -72,7 +72,7 @@ def test_tuning_comes_as_low_as_a_grid(history: History) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("goal", [0.05, 1.0, 40.0])
+@pytest.mark.parametrize("goal", [0.05, 40.0])
 def test_a_parameter_that_is_off_is_switched_on_at_whatever_size_helps(history: History, goal: float) -> None:
     told = with_points(history, goal)
     found = tune(Model("elo"), told, only=["margin_scale"], correct="burn-in", trials=400)

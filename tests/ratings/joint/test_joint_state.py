@@ -228,7 +228,7 @@ def test_a_match_of_weight_nought_teaches_nothing() -> None:
     assert system.summary(ann).rounds == 1
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_a_hundred_thousand_rounds_leave_a_covariance() -> None:
     """Without drift, so that nothing but rounding keeps it from vanishing; also draws only."""
     history = random_history(100_000, 6, players=40)

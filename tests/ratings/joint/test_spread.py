@@ -73,7 +73,7 @@ def test_no_other_spread_is_more_likely_than_the_fitted_one() -> None:
         assert lost == pytest.approx(0.5, abs=0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.world
 def test_the_spread_of_simulated_pools_is_found_within_its_standard_errors() -> None:
     off = []
     for seed in range(12):

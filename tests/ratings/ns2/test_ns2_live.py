@@ -103,6 +103,7 @@ def both_sides_play_it_from_start_to_end(posted: dict[str, Any]) -> bool:
     return {one["side"] for one in posted["lineup"]} == stayed == {"marines", "aliens"}
 
 
+@pytest.mark.world
 def test_hidden_skills_come_back_from_rounds_that_were_posted_stored_and_fitted(server: NS2Server) -> None:
     params = ns2().params
     rng = np.random.default_rng(7)
@@ -211,6 +212,7 @@ def at_this_time(hour: int, minute: int, second: int) -> str:
     return f"HERE{'-' if behind < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
 
 
+@pytest.mark.world
 @pytest.mark.parametrize("server", [False], indirect=True, ids=["whose time zone is its own"])
 def test_at_five_in_the_morning_a_pool_has_the_most_probable_skills_of_all_its_rounds(
     server: NS2Server, monkeypatch: pytest.MonkeyPatch

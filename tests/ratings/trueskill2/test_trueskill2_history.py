@@ -187,7 +187,7 @@ def test_the_gradient_of_a_duel_is_that_of_its_evidence(seeds):
         assert gradient[0, columns].sum() == pytest.approx(slope, rel=5e-3, abs=5e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.world
 @pytest.mark.timeout(300)
 def test_the_parameters_that_made_a_history_are_found_in_it():
     truth = {name: value for name, value in EVERYTHING.items() if not name.startswith(("base", "mode", "tau"))}
