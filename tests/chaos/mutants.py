@@ -100,7 +100,7 @@ MUTANTS = (
         "service/pool.py",
         "while not self.ring.depth and not self._rounds_wait_for_replay",
         "while not self._rounds_wait_for_replay",
-        ("locked store", "behind an answer"),
+        ("locked store",),
         ("reordered",),
     ),
     Mutant(

@@ -60,6 +60,8 @@ class Crowd(Script):
         """Gaps of this round, with their sign, of which a reason says why they stay."""
         self._even = 0
         """The last decision when the sides were even: what was said since may be about the gap that there is."""
+        self._forbidden = 0
+        """The last decision before the game forbade moves: while it does, that is said once."""
         self._maps = 1
         self._blocked = False
         """Nobody may be moved now."""
@@ -340,7 +342,7 @@ class Crowd(Script):
 
     def game_forbids_moves(self) -> None:
         """Overtime begins, or ends."""
-        self._blocked = not self._blocked
+        self._blocked, self._forbidden = not self._blocked, self.newest()
         self._excused.clear()
         self.roster()
 
@@ -398,7 +400,8 @@ class Crowd(Script):
                 return
             if self._blocked and self._excused:
                 return
-            lines = [line["reason"] for line in self.decisions(self._even) if line["kind"] in ("kept", "failed")]
+            since = min(self._even, self._forbidden) if self._blocked else self._even
+            lines = [line["reason"] for line in self.decisions(since) if line["kind"] in ("kept", "failed")]
             if why := [line for line in lines if not line.startswith(TO_A_PLAYER)]:
                 self.reasons += why
                 self._excused.add(gap)

@@ -363,7 +363,7 @@ class Evening:
 
 
 def numbers_of(store: Path, anew: Mapping[str, int]) -> dict[str, Json]:
-    """All that rating systems made since the event of a pool by which all before it was rated anew, by table and key."""
+    """What rating systems made since the event by which all before it in a pool was rated anew, by table and key."""
     found: dict[str, Json] = {}
     with stored.reading(store) as database:
         for table, columns in NUMBERS.items():
