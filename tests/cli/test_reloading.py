@@ -196,5 +196,6 @@ def test_json_for_the_journal_has_priorities_before_its_objects(house: House, jo
     process.terminate()
     assert process.wait(60) == 0
     for line in log.read_text().splitlines():
-        assert line.startswith("<6>{") == journal
-        assert json.loads(line[3:] if journal else line)["level"] == "info"
+        level = json.loads(line[3:] if journal else line)["level"]
+        # On a busy machine the loop is held now and then, of which it warns.
+        assert line.startswith({"info": "<6>{", "warning": "<4>{"}[level]) == journal

@@ -111,7 +111,7 @@ async def test_a_server_that_closes_all_connections_because_its_password_was_set
         await client.execute("first")
         for _ in range(20):
             server.set_password(PASSWORD)
-            await asyncio.sleep(0.01)
+            assert await client._reader.read() == b"", "it is closed"
             assert await client.execute("then") == "THEN"
         assert client.status().failures == 0
         client.close()
