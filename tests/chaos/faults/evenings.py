@@ -96,12 +96,17 @@ class Evening:
 
     def plays(self, *beside: Callable[[Event], None]) -> None:
         """Rounds on each server; what runs beside them ends when the event is set."""
-        ends, rounds = Event(), FEW if self.trial.scale == 1 else self.trial.rng.randint(*MANY)
+        ends, wrong = Event(), Event()
+        rounds = FEW if self.trial.scale == 1 else self.trial.rng.randint(*MANY)
 
         def one(crowd: Crowd) -> None:
-            crowd.enters()
-            for _ in range(rounds):
-                crowd.plays(HAPPENINGS)
+            try:
+                crowd.enters()
+                while crowd.number < rounds and not wrong.is_set():
+                    crowd.plays(HAPPENINGS)
+            except AssertionError:
+                wrong.set()
+                raise
 
         with ThreadPoolExecutor(len(self.crowds) + len(beside)) as threads:
             troubles = [threads.submit(each, ends) for each in beside]
