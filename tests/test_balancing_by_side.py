@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from equipoise.balancing import answer, chance, match_of
+from equipoise.balancing import answer, chance, match_of, summaries_on
 from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
@@ -135,6 +135,16 @@ def test_commanders_who_count_apart_do_not_decide_who_crosses() -> None:
         (1, 5): (player(3),),
         (): (player(4),),
     }
+
+
+def test_a_summary_has_the_skill_in_either_chair_where_the_system_knows_one() -> None:
+    one, system = player(1), create("ns2", commander_field_share=0.5)
+    system.seed(one, rating=1200.0, offset=100.0, commander=1500.0)
+    (summary,) = summaries_on(system, NS2, [system.summary(one)])
+    assert summary.chair_skills == pytest.approx((1400.0, 1300.0))
+    other = create("synelo")
+    (summary,) = summaries_on(other, NS2, [other.summary(one)])
+    assert summary.chair_skills is None
 
 
 @pytest.mark.parametrize("bench", [True, False])

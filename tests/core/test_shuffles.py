@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
-from equipoise.core.effects import Assign, Cancel, Effect, Lock, LogDecision, RecordRound, Say
-from equipoise.core.model import DueIf, Mode, OrderId, Outlook, Roster, Split
+from equipoise.core.effects import Assign, Cancel, Effect, Lock, LogDecision, RecordRound, Say, Tell
+from equipoise.core.model import DueIf, Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -68,6 +69,82 @@ def shuffled(order: str, reason: Text, teams: str, moved: str, moment: Moment = 
         Assign(OrderId(order), reason, found, moment, Purpose.SHUFFLE),
         LogDecision("shuffle", reason, OrderId(order), found, ids(moved), Outlook.alone(0.7), Outlook.alone(0.52)),
     ]
+
+
+# Who is asked to command.
+
+CHAIRS = {"a": 1900.0, "b": 1500.0, "c": 1000.0, "d": 1200.0, "e": 1850.0, "f": 1000.0}
+"""Skills in the command chair, the same on both sides; in `led`'s past b, d and e have commanded."""
+
+
+def led(given: Rules | None = None, skills: Mapping[str, float] = CHAIRS, commanders: str = "bde") -> Session:
+    """Between two rounds, all in the ready room; these players have commanded one before."""
+    session = idle("abc|def", given)
+    known = [PlayerSummary(PlayerId(name), 1000.0, chair_skills=(skill, skill)) for name, skill in skills.items()]
+    play(session, [(5.0, e.SummariesLoaded(tuple(known)))])
+    for number, name in enumerate(commanders):
+        at = 10.0 + 100 * number
+        live = replace(went_live(f"r{number}", "abc|def", at=at), roster=commanded(roster("abc|def"), name))
+        play(
+            session,
+            [
+                (at, starts("abc|def", at)),
+                (at, live),
+                (at + 50, ended(finished(f"r{number}", A, "abc|def", mode=Mode.NS2), at + 50)),
+            ],
+        )
+    play(session, [(900.0, in_chairs(""))])
+    return session
+
+
+def in_chairs(commanders: str, text: str = "abc|def") -> e.RosterSeen:
+    return replace(seen(text), roster=commanded(roster(text), commanders))
+
+
+def told(effects: list[Effect]) -> list[tuple[PlayerId | None, Text]]:
+    return [(tell.player, line) for tell in of(Tell, effects) for line in tell.lines]
+
+
+def test_when_one_commands_the_best_match_of_the_other_side_is_asked_to() -> None:
+    session = led()
+    question = (PlayerId("e"), Text(Phrase.CHAIR_ASKED, ("@a",)))
+    assert told(play(session, [(901.0, in_chairs("a"))])) == [question]
+    assert told(play(session, [(902.0, in_chairs("a")), (903.0, e.Heartbeat(903.0))])) == [], "asked once"
+    assert told(play(session, [(904.0, in_chairs("")), (905.0, in_chairs("a"))])) == [], "also of who comes back"
+    assert told(play(session, [(906.0, in_chairs("")), (907.0, in_chairs("d"))])) == [
+        (PlayerId("b"), Text(Phrase.CHAIR_ASKED, ("@d",)))
+    ]
+
+
+def test_who_leaves_the_chair_last_after_a_round_is_not_the_first_of_the_next() -> None:
+    session = led()
+    play(session, [(910.0, starts("abc|def", 910.0, "ad"))])
+    live = replace(went_live("r9", "abc|def", at=920.0), roster=commanded(roster("abc|def"), "ad"))
+    play(session, [(920.0, live), (990.0, ended(finished("r9", A, "abc|def", mode=Mode.NS2), 990.0))])
+    assert told(play(session, [(998.0, in_chairs("a", "abc|ef|d")), (998.1, in_chairs("", "|ef|abcd"))])) == []
+    assert len(told(play(session, [(1010.0, in_chairs("a"))]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("session", "chairs"),
+    [
+        (lambda: led(commanders="bc"), "a"),
+        (lambda: led(skills={**CHAIRS, "d": 1800.0, "f": 1790.0}), "a"),
+        (lambda: led(skills={}), "a"),
+        (led, "ad"),
+        (lambda: led(MANUAL), "a"),
+        (lambda: led(replace(Rules(), maps={"this map": "rate"})), "a"),
+    ],
+    ids=["none has commanded", "all are as near", "skills unknown", "both command", "no shuffle", "map left alone"],
+)
+def test_nobody_is_asked_to_command_where_that_serves_nothing(session: Callable[[], Session], chairs: str) -> None:
+    assert told(play(session(), [(901.0, in_chairs(chairs))])) == []
+
+
+def test_nobody_is_asked_to_command_where_an_admin_leaves_the_teams_alone() -> None:
+    session = led()
+    play(session, [(901.0, command("shuffle", "skip"))])
+    assert told(play(session, [(902.0, in_chairs("a"))])) == []
 
 
 def test_a_shuffle_is_asked_for_when_a_round_starts_and_ordered_for_its_freeze() -> None:

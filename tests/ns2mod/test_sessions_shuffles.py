@@ -97,3 +97,36 @@ def test_a_gap_of_two_in_a_round_is_closed_by_a_player_who_dies_and_never_by_the
     assert list(map(len, evening.sides())) == [4, 4]
     assert people["a"].commands_now
     assert [one["kind"] for one in evening.decisions()] == ["move"]
+
+
+def test_who_has_commanded_and_matches_the_other_commander_best_is_asked_to_command_and_nobody_is_moved(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(pool="hive_rounds = 1000.0")
+    people = {name: evening.connect(1000 + n, name, skill=3000) for n, name in enumerate("ab")}
+    people |= {name: evening.connect(1100 + n, name) for n, name in enumerate("cdefgh")}
+
+    def sit() -> None:
+        evening.settle()
+        for number, client in enumerate(people.values()):
+            if client.team not in (MARINES, ALIENS):
+                assert evening.game.seat(client, 1 + number % 2)
+        evening.settle()
+
+    sit()
+    assert people["a"].commands()
+    evening.settle(3)
+    assert "Will you command" not in str(people["b"].chat), "none of them has commanded here"
+    evening.start(people["a"], people["b"])
+    evening.settle(80)
+    evening.end(MARINES)
+    sit()
+    assert people["a"].commands()
+    evening.settle(3)
+    asked = [name for name, client in people.items() if "Will you command" in str(client.chat)]
+    assert asked == ["b"]
+    assert (
+        people["b"].chat[-1] == "Will you command? a commands the other side, and on yours you are the closest match."
+    )
+    assert not people["b"].commands_now
+    assert people["b"].team == ALIENS

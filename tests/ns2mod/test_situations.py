@@ -25,10 +25,6 @@ ELSEWHERE = {
         "ns2mod/test_mod_server_rounds.py: cheats_start_a_round_without_commanders_and_it_says_so",
         "ns2mod/test_rig_rounds.py: situation_1_cheats_start_a_round_without_commanders_in_a_second",
     ),
-    2: (  # a commander leaves the chair, another takes it
-        "ns2mod/test_mod_server_rounds.py: every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans",
-        "ns2mod/test_sessions_rounds.py: a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander",
-    ),
     3: ("ns2mod/test_sessions_rounds.py: a_round_that_a_side_left_before_its_end_is_stored_and_not_rated",),
     5: (  # `sv_changemap`, a reset in a round
         "ns2mod/test_mod_server_rounds.py: a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map",
@@ -58,6 +54,25 @@ def test_each_situation_has_a_test_that_shows_it() -> None:
     for place in (place for places in ELSEWHERE.values() for place in places):
         file, name = place.split(": ")
         assert f"def test_{name}" in (Path(__file__).parents[1] / file).read_text(), place
+
+
+def test_2_a_chair_that_is_empty_for_a_minute_after_an_eject_is_in_the_spans_to_the_second(
+    new_evening: NewEvening,
+) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    live = evening.game.clock - 1.0
+    evening.settle(live + 60 - evening.game.clock)
+    people["a"].leaves_chair()  # an eject is the game's Logout, too
+    evening.settle(live + 120 - evening.game.clock)
+    assert people["c"].commands()
+    evening.settle(live + 200 - evening.game.clock)
+    evening.end(ALIENS)
+    (stored,) = evening.stored()
+    assert stored.spans["a"] == [("marines", "commander", 0, 60), ("marines", "field", 60, 200)]
+    assert stored.spans["c"] == [("marines", "field", 0, 120), ("marines", "commander", 120, 200)]
+    assert stored.spans["b"] == [("aliens", "commander", 0, 200)]
 
 
 def test_4_a_round_goes_on_through_twenty_seconds_of_tournament_mode_and_none_begins_in_it(

@@ -191,6 +191,12 @@ def summaries_on(
     # What the rating system says is shown beside what the teams are made by, and only where that is another system.
     if shown is not None and shown is not system:
         estimates = list(zip(*on_both_sides(shown, context, players), strict=True))
+    chairs: Sequence[tuple[float, float] | None] = [None] * len(players)
+    if system.commanders_apart:
+        names = context.mode.sides
+        seats = [SkillContext(context.mode.value, context.map, side, Role.COMMANDER) for side in names]
+        a, b = (system.skill_values(players, seat) for seat in seats)
+        chairs = list(zip(a, b, strict=True))
     deviations = [summary.deviation for summary in summaries]
     if system.correlated:
         # It depends on mode and map, so no summary holds it. With it known, the session asks which side of a joiner
@@ -201,8 +207,10 @@ def summaries_on(
             for player, uncertainty in zip(players, deviations, strict=True)
         ]
     return tuple(
-        replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown)
-        for summary, on, deviation, by_shown in zip(summaries, skills, deviations, estimates, strict=True)
+        replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown, chair_skills=commanding)
+        for summary, on, deviation, by_shown, commanding in zip(
+            summaries, skills, deviations, estimates, chairs, strict=True
+        )
     )
 
 

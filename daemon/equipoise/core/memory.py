@@ -138,6 +138,8 @@ class Memory:
     """The oldest first."""
     winners: tuple[PlayerId, ...] = ()
     """NS2: the winners of the last counted round of this map; empty after a draw."""
+    commanders: tuple[PlayerId, ...] = ()
+    """NS2: who has begun a round in the command chair here, the latest last; kept across maps."""
     skip: bool = False
     """NS2: no shuffle comes before the next round by itself, as an admin ordered."""
     choosing: bool = False
@@ -161,6 +163,7 @@ class Memory:
             wishes=self.wishes,
             weights=self.weights,
             friendships=self.friendships,
+            commanders=self.commanders,
         )
 
     def emptied(self) -> Memory:
@@ -212,6 +215,12 @@ class Memory:
         """End all friendships of a player."""
         return replace(self, friendships=tuple(pair for pair in self.friendships if player not in pair))
 
+    def command(self, players: Iterable[PlayerId]) -> Memory:
+        """Note who begins a round in a command chair."""
+        latest = tuple(players)
+        others = tuple(player for player in self.commanders if player not in latest)
+        return replace(self, commanders=(*others, *latest)[-MOST_REMEMBERED:])
+
     def switched(self) -> Memory:
         """The game swapped the sides: locks and the streak follow the group of players."""
         locks = {player: HeldSide(lock.side.other, lock.until) for player, lock in self.locks.items()}
@@ -246,8 +255,10 @@ class Memory:
         """Cut wishes, weights and friendships to what the rules allow: another version may have written more."""
         weights = {player: min(weight, HEAVIEST_WISH) for player, weight in self.weights.items()}
         friendships = lawful(self.friendships[-MOST_REMEMBERED:])
-        winners = self.winners[:MOST_PLAYERS]
-        return replace(self, wishes=_newest(self.wishes), friendships=friendships, winners=winners).weigh(weights)
+        winners, commanders = self.winners[:MOST_PLAYERS], self.commanders[-MOST_REMEMBERED:]
+        return replace(
+            self, wishes=_newest(self.wishes), friendships=friendships, winners=winners, commanders=commanders
+        ).weigh(weights)
 
     def _held_until(self, latest: float, held: HeldSide) -> HeldSide:
         if held.until is None and self.mode is Mode.ARENA:

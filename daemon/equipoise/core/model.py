@@ -424,6 +424,8 @@ class PlayerSummary:
     """Skill on A and on B in the present context; None: the same on both."""
     rated_skills: tuple[float, float] | None = None
     """The same by the system that rates, where another one makes the teams; None: `side_skills`."""
+    chair_skills: tuple[float, float] | None = None
+    """Skill in the command chair of A and of B; None where the system that makes the teams has none apart."""
     skills: Skills | None = None
     """None where the rating system has one skill for a player, or was not asked."""
 

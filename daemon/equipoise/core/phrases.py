@@ -55,6 +55,7 @@ class Phrase(Enum):
     SHUFFLE_NEEDLESS = "Teams stay as they are: {3}. Win chance of {1}: {2} %."
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
     SHUFFLE_SKIPPED = "No shuffle before the next round: an admin leaves the teams as they are."
+    CHAIR_ASKED = "Will you command? {1} commands the other side, and on yours you are the closest match."
     TEAMS_MADE = "Teams stay as they are: people put {1} of {2} players on their side."
     TOO_UNEVEN_TWO = "{1} had {2} %: {3} and {4} change sides."
     TOO_UNEVEN_FOUR = "{1} had {2} %: {3}, {4}, {5} and {6} change sides."

@@ -221,8 +221,9 @@ def _is_empty(state: State) -> bool:
 
 
 def _seen(state: State, now: float) -> Effects:
-    """After a change of the roster: load missing ratings, then order what is due."""
-    return (*_load_missing(state), *_look(state, now))
+    """After a change of the roster: load missing ratings, then order what is due; NS2: ask who could command."""
+    asks = shuffles.ask_commander(state) if state.ns2 else ()
+    return (*_load_missing(state), *_look(state, now), *asks)
 
 
 def _look(state: State, now: float) -> Effects:
@@ -327,6 +328,8 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
     players = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
     state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in players}
+    if chairs := [entry.id for entry in state.roster.humans() if entry.commander]:
+        state.memory = state.memory.command(chairs)
     # Who is on no side now sits out this round: it counts as their turn on the bench.
     if state.arena and not state.waiting and not _walked_out(state):
         # Sorted: the order of a set differs from process to process, and memories are compared and cut by order.

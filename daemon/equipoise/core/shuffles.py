@@ -21,7 +21,7 @@ from equipoise.core.asks import Moment, Purpose, ShuffleTerms, Wish
 from equipoise.core.effects import Cancel, LogDecision, Say, Tell
 from equipoise.core.events import Commanded, Phase, SideWanted, SplitSolved
 from equipoise.core.memory import HEAVIEST_WISH, WantedSide
-from equipoise.core.model import NS2_SIDES, DueIf, PlayerId, Side, Split
+from equipoise.core.model import NS2_SIDES, DueIf, Entry, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, Stage, State
 
@@ -71,6 +71,49 @@ def skip(state: State) -> Effects:
         del state.assigned[order]
     state.asked = None
     return tuple(Cancel(order) for order in late)
+
+
+WORTH_ASKING = 100.0
+"""Points by which the one who is asked to command is nearer to the other commander than the farthest of their side."""
+
+
+def ask_commander(state: State) -> Effects:
+    """Ask the best match for the one commander who is in a chair to take the other, once for each commander.
+
+    The chairs decide more than any shuffle can make up for, and nobody is moved into one. Asked are those who have
+    commanded here before, while no round runs.
+    """
+    if not (will_follow(state) and state.enforces):
+        return ()
+    chairs = [entry for entry in state.roster.humans() if entry.commander]
+    # After a round its commanders leave one by one: the one who is left is not the first of the next.
+    state.chairs_free |= not chairs
+    if len(chairs) != 1 or not state.chairs_free or chairs[0].id == state.chair_asked or left_alone(state) is not None:
+        return ()
+    (chair,) = chairs
+    apart = _chair_gaps(state, chair)
+    likely = [player for player in apart if player in state.memory.commanders]
+    if not likely:
+        return ()
+    best = min(likely, key=lambda player: apart[player])
+    if max(apart.values()) - apart[best] < WORTH_ASKING:
+        return ()
+    state.chairs_free, state.chair_asked = False, chair.id
+    return (Tell(best, (Text(Phrase.CHAIR_ASKED, (f"@{chair.id}",)),)),)
+
+
+def _chair_gaps(state: State, chair: Entry) -> dict[PlayerId, float]:
+    """How far from a commander each player of the other side would be in the chair, in points, where that is known."""
+    side = chair.side or Side.A
+    theirs = state.summaries[chair.id].chair_skills if chair.id in state.summaries else None
+    if theirs is None:
+        return {}
+    skills = {
+        entry.id: summary.chair_skills
+        for entry in state.roster.on(side.other)
+        if (summary := state.summaries.get(entry.id)) is not None and summary.chair_skills is not None
+    }
+    return {player: abs(pair[side is Side.A] - theirs[side is Side.B]) for player, pair in skills.items()}
 
 
 def will_follow(state: State) -> bool:

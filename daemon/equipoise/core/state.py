@@ -243,6 +243,10 @@ class State:
     """When the other read of it, also of what was withdrawn."""
     weights_before: Mapping[PlayerId, int] | None = None
     """What wishes weighed before the first shuffle since a round went live; None before that shuffle."""
+    chairs_free: bool = False
+    """NS2: both command chairs were seen empty since a round went live, or since somebody was asked to command."""
+    chair_asked: PlayerId | None = None
+    """The last commander whose match was asked to take the other chair, since a round went live."""
     shuffle_moves: int = 0
     """Players who changed side in shuffles since a round went live."""
     cache: SplitCache | None = None
@@ -345,6 +349,7 @@ class State:
         if phase is Phase.RUNNING:
             # From here on the next round is prepared: the shuffles before it count together.
             self.weights_before, self.shuffle_moves = None, 0
+            self.chairs_free, self.chair_asked = False, None
 
     def close_round(self) -> None:
         """Forget the running round: its id, lineup, skills at the start, times, and who had to stay."""

@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "队伍保持不变：{3}。{1} 的胜率为 {2} %。",
     Equipoise_ShuffleRestarts = "正在重新分队：本回合重新开始。",
     Equipoise_ShuffleSkipped = "下一回合前不重新分队：管理员保持现有队伍。",
+    Equipoise_ChairAsked = "你愿意担任指挥官吗？对方由 {1} 指挥，你方与其水平最接近的是你。",
     Equipoise_TeamsMade = "队伍不变：{2} 名玩家中有 {1} 名由人安排。",
     Equipoise_ScramblePending = "下一回合重新分队（{1}）。",
     Equipoise_ScrambleWaits = "有 {2} 名玩家时重新分队（{1}）。",

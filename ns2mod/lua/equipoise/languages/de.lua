@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "Die Teams bleiben, wie sie sind: {3}. Gewinnchance von {1}: {2} %.",
     Equipoise_ShuffleRestarts = "Die Teams werden neu verteilt: Die Runde beginnt von vorn.",
     Equipoise_ShuffleSkipped = "Vor der nächsten Runde wird nicht gemischt: Ein Admin lässt die Teams, wie sie sind.",
+    Equipoise_ChairAsked = "Möchtest du kommandieren? Drüben kommandiert {1}, und du kommst dem am nächsten.",
     Equipoise_TeamsMade = "Die Teams bleiben: {1} von {2} Spielern haben Menschen eingeteilt.",
     Equipoise_ScramblePending = "Neue Teams in der nächsten Runde ({1}).",
     Equipoise_ScrambleWaits = "Neue Teams, sobald {2} Spieler da sind ({1}).",

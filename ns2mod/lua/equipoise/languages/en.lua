@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "Teams stay as they are: {3}. Win chance of {1}: {2} %.",
     Equipoise_ShuffleRestarts = "Teams are shuffled: the round starts again.",
     Equipoise_ShuffleSkipped = "No shuffle before the next round: an admin leaves the teams as they are.",
+    Equipoise_ChairAsked = "Will you command? {1} commands the other side, and on yours you are the closest match.",
     Equipoise_TeamsMade = "Teams stay as they are: people put {1} of {2} players on their side.",
     Equipoise_ScramblePending = "New teams at the next round ({1}).",
     Equipoise_ScrambleWaits = "New teams as soon as {2} players are here ({1}).",

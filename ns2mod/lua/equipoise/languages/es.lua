@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "Los equipos se quedan como están: {3}. Probabilidad de victoria de {1}: {2} %.",
     Equipoise_ShuffleRestarts = "Se mezclan los equipos: la ronda vuelve a empezar.",
     Equipoise_ShuffleSkipped = "Sin mezcla antes de la próxima ronda: un admin deja los equipos como están.",
+    Equipoise_ChairAsked = "¿Quieres ser comandante? El del otro bando es {1}, y de los tuyos eres quien más se le acerca.",
     Equipoise_TeamsMade = "Los equipos se quedan: alguien colocó a {1} de {2} jugadores.",
     Equipoise_ScramblePending = "Equipos nuevos en la próxima ronda ({1}).",
     Equipoise_ScrambleWaits = "Equipos nuevos en cuanto haya {2} jugadores ({1}).",

@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "Les équipes restent telles quelles : {3}. Chances de victoire pour {1} : {2} %.",
     Equipoise_ShuffleRestarts = "Les équipes sont mélangées : la manche recommence.",
     Equipoise_ShuffleSkipped = "Pas de mélange avant la prochaine manche : un admin garde les équipes.",
+    Equipoise_ChairAsked = "Veux-tu commander ? En face c'est {1}, et dans ton camp tu es le plus proche en niveau.",
     Equipoise_TeamsMade = "Les équipes restent : on a placé {1} joueurs sur {2} à la main.",
     Equipoise_ScramblePending = "Nouvelles équipes à la prochaine manche ({1}).",
     Equipoise_ScrambleWaits = "Nouvelles équipes dès que {2} joueurs sont là ({1}).",

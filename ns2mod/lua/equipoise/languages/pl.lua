@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "Drużyny bez zmian: {3}. Szansa na wygraną ({1}): {2} %.",
     Equipoise_ShuffleRestarts = "Drużyny są mieszane: runda zaczyna się od nowa.",
     Equipoise_ShuffleSkipped = "Bez mieszania przed następną rundą: admin zostawia drużyny.",
+    Equipoise_ChairAsked = "Czy chcesz dowodzić? Po drugiej stronie dowodzi {1}, a u was najbliższy poziom masz ty.",
     Equipoise_TeamsMade = "Drużyny zostają: ktoś przydzielił {1} z {2} graczy.",
     Equipoise_ScramblePending = "Nowe drużyny w następnej rundzie ({1}).",
     Equipoise_ScrambleWaits = "Nowe drużyny, gdy będzie {2} graczy ({1}).",

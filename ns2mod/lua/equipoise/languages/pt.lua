@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "As equipes ficam como estão: {3}. Chance de vitória de {1}: {2} %.",
     Equipoise_ShuffleRestarts = "As equipes são misturadas: a rodada recomeça.",
     Equipoise_ShuffleSkipped = "Sem mistura antes da próxima rodada: um admin mantém as equipes.",
+    Equipoise_ChairAsked = "Quer comandar? Do outro lado comanda {1}, e d\111 seu lado o seu nível é o mais próximo.",
     Equipoise_TeamsMade = "As equipes ficam: alguém colocou {1} de {2} jogadores.",
     Equipoise_ScramblePending = "Equipes novas na próxima rodada ({1}).",
     Equipoise_ScrambleWaits = "Equipes novas assim que houver {2} jogadores ({1}).",

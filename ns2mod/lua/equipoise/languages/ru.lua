@@ -31,6 +31,7 @@ local texts = {
     Equipoise_ShuffleNeedless = "Команды остаются прежними: {3}. Шанс победы ({1}): {2} %.",
     Equipoise_ShuffleRestarts = "Команды перемешиваются: раунд начинается заново.",
     Equipoise_ShuffleSkipped = "Перед раундом без перемешивания: так решил админ.",
+    Equipoise_ChairAsked = "Возьмёте командование? У врага {1}, вы ближе всех.",
     Equipoise_TeamsMade = "Команды остаются: люди поставили игроков: {1} из {2}.",
     Equipoise_ScramblePending = "Новые команды в следующем раунде ({1}).",
     Equipoise_ScrambleWaits = "Новые команды, когда игроков будет {2} ({1}).",
