@@ -6,17 +6,19 @@ oracles, who know the true skills of all, of commanders alone, or of the field a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import combinations
 from random import Random
 from statistics import fmean
 from typing import Any
 
 from equipoise.balancing import Solved, answer, chance
-from equipoise.core.asks import Purpose
-from equipoise.core.effects import LogDecision
+from equipoise.core.asks import AskSplit, Purpose
+from equipoise.core.effects import Effect, Tell
 from equipoise.core.events import SplitSolved
 from equipoise.core.model import Mode, PlayerId, ServerId, Side, logistic
+from equipoise.core.phrases import Phrase
 from equipoise.core.rules import LockRules, Rules
 from equipoise.demo.ns2_evening import ADVANTAGES, GROUP, HOLD_SECONDS, POINTS, Person, draw_winner, people
 from equipoise.lab.simulation.closed_loop import BOOT, ClosedLoop
@@ -25,7 +27,7 @@ from equipoise.lab.simulation.ns2_server import NS2Server
 from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.system import Match, Rated
 
-SEEDS = range(1, 5)
+SEEDS = range(1, 7)
 ROUNDS = 150
 PEOPLE = 12
 SAMPLES = 40
@@ -66,20 +68,26 @@ class Figures:
     random: list[float] = field(default_factory=list)
     """The same in random teams of the same people, with commanders as they come."""
     brier: list[float] = field(default_factory=list)
-    after: list[float] = field(default_factory=list)
-    """Predicted win probabilities of the marines after shuffles."""
     wishes: list[bool] = field(default_factory=list)
     moves: int = 0
+    outside: int = 0
+    """Shuffles that ended outside of 40 to 60 %."""
+    barred: int = 0
+    """Those of them for which no sides at all are inside, while the commanders stay in their chairs."""
+    asked: int = 0
+    """Players who were asked to command."""
 
 
 class Evening(ClosedLoop):
     """An evening of the demo without incidents, on three maps."""
 
-    def __init__(self, seed: int, world: World, system: NS2, *, matched: bool) -> None:
+    def __init__(self, seed: int, world: World, system: NS2, *, follow: float) -> None:
         super().__init__(Map("ns2_veil", Mode.NS2), system, Rules(lock=LockRules(minutes=0)), self._count)
         self.game: NS2Server = NS2Server(ServerId("simulated"), BOOT, Map("ns2_veil", Mode.NS2))
-        self.rng, self.world, self.matched, self.figures = Random(seed), world, matched, Figures()
+        self.rng, self.world, self.follow, self.figures = Random(seed), world, follow, Figures()
         self.people = {person.id: person for person in people(self.rng, PEOPLE)}
+        self.asked: set[PlayerId] = set()
+        """Who was asked to command the next round."""
 
     def _count(self, ask: Any, system: Any) -> Solved:
         solved = answer(ask, system)
@@ -87,12 +95,18 @@ class Evening(ClosedLoop):
             self.figures.moves += sum(
                 entry.side is not None and solved.split.side_of(entry.id) is entry.side.other for entry in ask.entries
             )
+            if solved.after is not None and outside(solved.after.chance):
+                self.figures.outside += 1
+                self.figures.barred += all(map(outside, _all_chances(ask, system)))
         return solved
 
-    def _note(self, decision: LogDecision) -> None:
-        super()._note(decision)
-        if decision.kind == "shuffle" and decision.after is not None:
-            self.figures.after.append(decision.after.chance)
+    def _obey(self, effects: Iterable[Effect]) -> None:
+        effects = tuple(effects)
+        for effect in effects:
+            if isinstance(effect, Tell) and effect.player and effect.lines[0].phrase is Phrase.CHAIR_ASKED:
+                self.asked.add(effect.player)
+                self.figures.asked += 1
+        super()._obey(effects)
 
     def play(self) -> Figures:
         """Play all rounds."""
@@ -147,21 +161,18 @@ class Evening(ClosedLoop):
         return wishes
 
     def _man_chairs(self) -> None:
+        """Who is asked to command does, as often as people follow; else somebody who likes to."""
         for side in self.rng.sample(list(Side), 2):
-            team, other = self.game.on(side), self.game.commander(side.other)
+            team = self.game.on(side)
             if not team or self.game.commander(side) is not None:
                 continue
-            keen = self._keen(team)
-            chosen = self.rng.choice(keen)
-            if self.matched and other is not None:
-                chosen = min(keen, key=lambda player: self._uneven(side, player, other))
+            asked = [player for player in team if player in self.asked]
+            chosen = self.rng.choice(self._keen(team))
+            if self.rng.random() < self.follow and asked:
+                chosen = asked[0]
             self.game.take_chair(chosen)
-        self._sync()
-
-    def _uneven(self, side: Side, player: PlayerId, other: PlayerId) -> float:
-        """How far from even two commanders alone would be, on this map, by what the system knows."""
-        sides = ((player,), (other,)) if side is Side.A else ((other,), (player,))
-        return abs(chance(self.system, self.session.memory.context, *sides, frozenset((player, other))) - 0.5)
+            self._hear(self.game.roster())
+        self.asked.clear()
 
     def _keen(self, team: Any) -> list[PlayerId]:
         return [player for player in team if self.people[player].commands] or list(team)
@@ -183,6 +194,22 @@ class Evening(ClosedLoop):
         return logistic(advantage + (on_field + (command[0] - command[1]) / 2) / POINTS)
 
 
+def outside(chance: float) -> bool:
+    """Whether sides with this win probability are called uneven."""
+    return not 0.4 <= chance <= 0.6
+
+
+def _all_chances(ask: AskSplit, system: Any) -> Iterator[float]:
+    """The win probabilities of all sides whose sizes differ by one at most, with the commanders where they are."""
+    commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
+    free = [entry.id for entry in ask.entries if not entry.stays]
+    stay = [[entry.id for entry in ask.entries if entry.stays and entry.side is side] for side in Side]
+    for size in {len(ask.entries) // 2, (len(ask.entries) + 1) // 2}:
+        for chosen in combinations(free, size - len(stay[0])):
+            others = [player for player in free if player not in chosen]
+            yield chance(system, ask.context, [*stay[0], *chosen], [*stay[1], *others], commanders)
+
+
 def knowing(evening: Evening, *, of_field: bool = True, of_chairs: bool = True) -> None:
     """Tell an oracle the truth, of the maps too; what it is not told is as of a newcomer."""
     system = evening.system
@@ -199,28 +226,30 @@ def knowing(evening: Evening, *, of_field: bool = True, of_chairs: bool = True) 
         system.restore_shared(f"map:{name}", [[2 * won, 2 * CERTAIN], [won, CERTAIN], [won, CERTAIN]])
 
 
-SOURCE = {"commander_field_share": 0.0, "commander_shape": 6.0}
-Tell = Callable[[Evening], None]
-WAYS: dict[str, tuple[bool, bool, Tell | None]] = {
-    "ns2, chairs by the source": (True, False, None),
-    "ns2": (False, False, None),
-    "ns2, chairs matched": (False, True, None),
-    "knows all": (False, False, knowing),
-    "knows all, chairs matched": (False, True, knowing),
-    "knows chairs and maps": (False, False, lambda evening: knowing(evening, of_field=False)),
+NEW = 0.25
+"""The part of a commander's worth that is field skill, as `equipoise init` writes it."""
+Told = Callable[[Evening], None]
+WAYS: dict[str, tuple[float, float, Told | None]] = {
+    "the source's chairs": (0.0, 0.0, None),
+    "the source's chairs, half follow": (0.0, 0.5, None),
+    "the source's chairs, all follow": (0.0, 1.0, None),
+    "new pools": (NEW, 0.0, None),
+    "new pools, half follow": (NEW, 0.5, None),
+    "new pools, all follow": (NEW, 1.0, None),
+    "knows all": (0.0, 0.0, knowing),
+    "knows all, all follow": (0.0, 1.0, knowing),
+    "knows chairs and maps": (0.0, 0.0, lambda evening: knowing(evening, of_field=False)),
 }
-"""Of each way: whether it has the source's parameters, whether the second commander is who matches the first, and what
-an oracle is told."""
+"""Of each way: `commander_field_share`, how many of those who are asked to command do, and what an oracle is told."""
 
 
-def measured(world: World, source: bool, matched: bool, tell: Tell | None) -> list[Figures]:
+def measured(world: World, share: float, follow: float, tell: Told | None) -> list[Figures]:
     """The evenings of one way in one world."""
     results = []
     for seed in SEEDS:
-        params: dict[str, Any] = SOURCE if source else {}
         # What an oracle is told of commanders is mixed as in the truth.
-        system = NS2.create(**params) if tell is None else Oracle.create(commander_field_share=world.share)
-        evening = Evening(seed, world, system, matched=matched)
+        kind, share = (NS2, share) if tell is None else (Oracle, world.share)
+        evening = Evening(seed, world, kind.create(commander_field_share=share), follow=follow)
         if tell is not None:
             tell(evening)
         results.append(evening.play())
@@ -232,13 +261,13 @@ def row(figures: list[Figures]) -> str:
     late = slice(ROUNDS // 2, None)
     stronger = [fmean(one.stronger[late]) for one in figures]
     apart = [fmean(one.random[late]) - fmean(one.stronger[late]) for one in figures]
-    after = [chance for one in figures for chance in one.after]
     spread = (fmean(each**2 for each in apart) - fmean(apart) ** 2) ** 0.5 / len(apart) ** 0.5
     return " | ".join(
         (
             f"{100 * fmean(stronger):.1f}",
             f"{100 * fmean(apart):.1f} ± {100 * spread:.1f}",
-            f"{100 * fmean(not 0.4 <= chance <= 0.6 for chance in after):.0f}",
+            f"{100 * fmean(one.outside / ROUNDS for one in figures):.0f}",
+            f"{100 * fmean(one.barred / ROUNDS for one in figures):.0f}",
             f"{100 * fmean(held for one in figures for held in one.wishes):.0f}",
             f"{fmean(one.moves / ROUNDS for one in figures):.1f}",
             f"{fmean(score for one in figures for score in one.brier):.4f}",
@@ -249,8 +278,8 @@ def row(figures: list[Figures]) -> str:
 def main() -> None:
     for world in (World(0.0, 1.0), World(0.5, 0.5)):
         print(f"\nshare {world.share}, spread {world.spread}")
-        print("| way | stronger side, % | gain, points | outside 40–60, % | wishes, % | moves | Brier |")
-        print("|---|---|---|---|---|---|---|")
+        print("| way | stronger side, % | gain, points | outside 40–60, % | barred, % | wishes, % | moves | Brier |")
+        print("|---|---|---|---|---|---|---|---|")
         for name, way in WAYS.items():
             print(f"| {name} | {row(measured(world, *way))} |", flush=True)
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from equipoise.core.model import PlayerId, Presence, Role, Side, Span
-from equipoise.demo.ns2_evening import USUAL_SECONDS, Person, chance, lineup, people, random_favourite
+from equipoise.demo.ns2_evening import NEW_POOL, USUAL_SECONDS, Person, chance, lineup, people, random_favourite
+from equipoise.install.configuration import write_new
+from equipoise.install.servers import NewServer
 from equipoise.ratings import create
 from equipoise.ratings import system as rating
 
@@ -50,14 +56,23 @@ def test_the_truth_agrees_with_the_rating_system_that_knows_it(advantage: float)
     assert chance(known, presences, advantage) == pytest.approx(of_system(known, presences, advantage), abs=1e-6)
 
 
-def test_random_teams_keep_the_commanders_and_everybody_else_is_anywhere() -> None:
-    known = {person.id: person for person in people(Random(7), 6)}
-    a, b, c, d, e, f = known
-    sides, chairs = ((a, b, c), (d, e, f)), (a, d)
-    pairs = [(one, two) for one in (b, c, e, f) for two in (b, c, e, f) if one < two]
-    odds = [chance(known, lineup((a, *pair), (d, *({b, c, e, f} - {*pair})), chairs), 0.2) for pair in pairs]
-    mean = sum(max(one, 1 - one) for one in odds) / len(odds)
-    assert random_favourite(Random(1), known, sides, chairs, 0.2, samples=4000) == pytest.approx(mean, abs=0.01)
+def test_random_teams_have_everybody_anywhere_and_are_led_by_one_who_likes_to() -> None:
+    known = {person.id: replace(person, commands=number < 3) for number, person in enumerate(people(Random(7), 6))}
+    odds = []
+    for a in combinations(known, 3):
+        sides = a, [player for player in known if player not in a]
+        keen = [[player for player in side if known[player].commands] or side for side in sides]
+        for chairs in product(*keen):
+            chance_of_one = chance(known, lineup(*sides, chairs), 0.2)
+            odds.append((max(chance_of_one, 1 - chance_of_one), len(keen[0]) * len(keen[1])))
+    mean = sum(odd / ways for odd, ways in odds) / 20
+    sides = tuple(known)[:3], tuple(known)[3:]
+    assert random_favourite(Random(1), known, sides, 0.2, samples=4000) == pytest.approx(mean, abs=0.01)
+
+
+def test_the_demos_pool_is_a_new_installations(tmp_path: Path) -> None:
+    write_new(tmp_path, [NewServer("ns2-1", game="ns2")])
+    assert tomllib.loads((tmp_path / "config.toml").read_text())["pool"]["main"] == tomllib.loads(NEW_POOL)
 
 
 def test_a_seed_makes_the_same_people_again() -> None:

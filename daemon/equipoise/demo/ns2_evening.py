@@ -128,23 +128,26 @@ def _role(commands: bool) -> Role:
     return Role.COMMANDER if commands else Role.FIELD
 
 
+def volunteers(people: Mapping[PlayerId, Person], side: Sequence[PlayerId]) -> Sequence[PlayerId]:
+    """Return those of a side who like to command; all of it where nobody does."""
+    return [player for player in side if people[player].commands] or side
+
+
 def random_favourite(
     rng: Random,
     people: Mapping[PlayerId, Person],
     sides: Sequence[Sequence[PlayerId]],
-    commanders: Sequence[PlayerId],
     advantage: float,
     samples: int = 100,
 ) -> float:
-    """The stronger side's win probability, the mean over random teams; commanders keep their side."""
-    field = [player for side in sides for player in side if player not in commanders]
-    chairs = [[player for player in side if player in commanders] for side in sides]
-    first = len(sides[0]) - len(chairs[0])
+    """The stronger side's win probability, the mean over random teams, each led by one who likes to."""
+    everybody, first = [player for side in sides for player in side], len(sides[0])
     odds = []
     for _ in range(samples):
-        order = rng.sample(field, len(field))
-        teams = (chairs[0] + order[:first], chairs[1] + order[first:])
-        odds.append(chance(people, lineup(*teams, commanders), advantage))
+        order = rng.sample(everybody, len(everybody))
+        teams = order[:first], order[first:]
+        chairs = [rng.choice(volunteers(people, team)) for team in teams]
+        odds.append(chance(people, lineup(*teams, chairs), advantage))
     return fmean(max(chance_of_one, 1 - chance_of_one) for chance_of_one in odds)
 
 
@@ -202,12 +205,18 @@ minutes = 0
 [vote]
 cooldown_minutes = 0
 """
-INSTALLATION = Installation(SERVER, NS2, 'system = "ns2"', RULES)
+NEW_POOL = """\
+system = "ns2"
+commander_field_share = 0.25"""
+"""A new installation's, as `equipoise init` writes it."""
+INSTALLATION = Installation(SERVER, NS2, NEW_POOL, RULES)
 
 
 HOLD_SECONDS = 3.0
 """More than the mod holds a player who wants a side."""
 COMMANDER = "commander"
+FOLLOW = 0.5
+"""How many of those who are asked to command do. Nobody has measured it: docs/findings.md has none, half and all."""
 GROUP = 4
 """Players who choose a side in one moment."""
 
@@ -222,6 +231,8 @@ class Tally:
     """The marines' true win probability, given who played when."""
     commanded: set[PlayerId] = field(default_factory=set)
     """Players who have commanded."""
+    asked: int = 0
+    """How often somebody was asked to command."""
     drawn: int = 0
     restarted: int = 0
     """Rounds that a shuffle began again."""
@@ -245,6 +256,8 @@ class NS2Evening(Evening):
         """The side that players asked for before this round, who care which."""
         self._held: tuple[str, Teams] | None = None
         """Why or when there is the shuffle that waits for Countdown, and the teams when it was ordered."""
+        self._asked: set[PlayerId] = set()
+        """Who was asked to command and has not answered."""
         self._answers: list[Text] = []
         """Texts that players have read since one last asked something."""
         self._lineup: list[Presence] = []
@@ -261,8 +274,11 @@ class NS2Evening(Evening):
         match order:
             case Say(text):
                 self._answers.append(text)
-            case Tell(_, lines):
+            case Tell(player, lines):
                 self._answers += lines
+                if player is not None and any(line.phrase is Phrase.CHAIR_ASKED for line in lines):
+                    self._asked.add(player)
+                    self.tally.asked += 1
 
     def _report(self, order: Order, before: Teams, *, changed: bool) -> None:
         match order:
@@ -301,8 +317,7 @@ class NS2Evening(Evening):
                 await self._want(player)
             await self.sync()
             self.game.pass_time(HOLD_SECONDS)  # without the daemon all go where they asked
-        self.man_chairs()
-        await self.sync()
+        await self.man_chairs()
 
     async def _want(self, player: PlayerId) -> None:
         side = self.people[player].prefers
@@ -310,13 +325,17 @@ class NS2Evening(Evening):
             self._wishes[player] = side
         self.game.want(player, side or self.rng.choice(list(Side)))
 
-    def man_chairs(self) -> None:
-        """On each side without a commander a player takes the chair, if possible one who likes to."""
+    async def man_chairs(self) -> None:
+        """On each side without a commander somebody takes the chair: who was asked to, or one who likes to."""
         for side in Side:
             team = self.game.on(side)
-            if team and self.game.commander(side) is None:
-                volunteers = [player for player in team if self.people[player].commands]
-                self.game.take_chair(self.rng.choice(volunteers or team))
+            if not team or self.game.commander(side) is not None:
+                continue
+            follows, chosen = self.rng.random() < FOLLOW, self.rng.choice(volunteers(self.people, team))
+            asked = [player for player in team if player in self._asked]
+            self.game.take_chair(asked[0] if asked and follows else chosen)
+            await self.sync()
+        self._asked.clear()
 
     async def choose(self) -> None:
         """A secret team choice: all say what they want, most of them the side that they prefer."""
@@ -354,7 +373,7 @@ class NS2Evening(Evening):
 
     async def pregame(self) -> None:
         """Both sides have a commander: the next round starts, and teams are asked for."""
-        self.man_chairs()
+        await self.man_chairs()
         self.game.start_round()
         await self.sync()
 
@@ -366,7 +385,7 @@ class NS2Evening(Evening):
         self._held = None
         changes = self.game.count_down()
         alone = not self.up and self.script.scramble_alone()
-        self.man_chairs()
+        await self.man_chairs()
         if alone:
             self._count_shuffle("the daemon is away, the mod applies its cached split", before)
         elif changes:
@@ -382,7 +401,7 @@ class NS2Evening(Evening):
         self._lineup = lineup(teams.a, teams.b, chairs)
         self.tally.commanded.update(chairs)
         self._predicted = 0.5 if teams.chance is None else teams.chance
-        self._random = random_favourite(self.rng, self.people, (teams.a, teams.b), chairs, self.advantage)
+        self._random = random_favourite(self.rng, self.people, (teams.a, teams.b), self.advantage)
         self.tally.wishes += [
             self.game.clients[player].side is side for player, side in self._wishes.items() if self._here(player)
         ]

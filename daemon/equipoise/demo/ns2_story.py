@@ -282,6 +282,10 @@ class NS2Summary(Summary):
     favourite_after: float
     uneven_shuffles: float
     """Part of the shuffles after which the win probability was outside of 40 to 60 %."""
+    uneven_for_chairs: float
+    """Those of them of which the daemon said that the commanders' chairs are why, as a part of all shuffles."""
+    asked_to_command: int
+    """Times that a player was asked to take the other chair, as the best match; in the demo half of them do."""
     moved: int
     moves_per_shuffle: float
     """Players who changed side; those who were placed from the ready room did not."""
@@ -302,7 +306,7 @@ class NS2Summary(Summary):
     stronger_side: float
     """True win probability of the stronger side, the mean over the second half of the rounds; 0.5 is even."""
     random_teams: float
-    """The same, had the same people been on random teams under the same commanders."""
+    """The same, had the same people been on random teams, led by one who likes to."""
     favourites_expected: float
     favourites_won: float
     """A draw is half a win."""
@@ -315,6 +319,7 @@ class NS2Summary(Summary):
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.shuffled_alone
         uneven = f"outside 40 to 60 %: {percent(self.uneven_shuffles)}"
+        asked = f"of the shuffles, outside for them; asked to command: {self.asked_to_command}"
         begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
         chosen = f"of {self.wishes}; of {self.choices} secret choices {percent(self.choices_honoured)}"
         return [
@@ -325,6 +330,7 @@ class NS2Summary(Summary):
             ),
             ("rounds", f"{self.rounds}", begun),
             ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after; {uneven}"),
+            ("chairs too far apart", percent(self.uneven_for_chairs), asked),
             ("moves per shuffle", f"{self.moves_per_shuffle:.1f}", f"{self.moved} players changed side"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
             ("wishes honoured", percent(self.wishes_honoured), chosen),
@@ -360,7 +366,9 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
     log = await _all(client, f"/v1/admin/decisions?server={SERVER}&limit={PAGE}", "decisions")
     rounds = await _all(client, f"/v1/admin/rounds?limit={PAGE}", "rounds")
     before, after = favourites(log, "shuffle")
-    chances = [entry["detail"]["after"] for entry in log if entry["kind"] == "shuffle"]
+    shuffles = [entry["detail"] for entry in log if entry["kind"] == "shuffle" and entry["detail"]["after"] is not None]
+    uneven = [detail for detail in shuffles if not 0.4 <= detail["after"] <= 0.6]
+    chairs = sum("commanders' chairs" in detail.get("cause", "") for detail in uneven)
     expectation, won = record.expected()
     half = (len(record.rounds) + 1) // 2
     stronger, random = record.evenness(half)
@@ -373,7 +381,9 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
         shuffled_alone=sum(entry["kind"] == "alone" for entry in log),
         favourite_before=before,
         favourite_after=after,
-        uneven_shuffles=_part([not 0.4 <= chance <= 0.6 for chance in chances if chance is not None]),
+        uneven_shuffles=len(uneven) / max(1, len(shuffles)),
+        uneven_for_chairs=chairs / max(1, len(shuffles)),
+        asked_to_command=tally.asked,
         moved=record.moved,
         moves_per_shuffle=record.moved / max(1, record.scrambles),
         moved_in_rounds=record.gaps,

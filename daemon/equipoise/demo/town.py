@@ -21,7 +21,7 @@ from equipoise.core.events import Phase
 from equipoise.core.model import Mode, PlayerId, ServerId, Side, logistic
 from equipoise.demo.cast import NAMES
 from equipoise.demo.daemon import Client, Daemon, Installation
-from equipoise.demo.ns2_evening import ADVANTAGES, SCALE, SHAPE, Person, chance, draw_winner, random_person
+from equipoise.demo.ns2_evening import ADVANTAGES, NEW_POOL, SCALE, SHAPE, Person, chance, draw_winner, random_person
 from equipoise.demo.record import english
 from equipoise.demo.script import Script, decoded
 from equipoise.lab.simulation import population
@@ -79,7 +79,7 @@ class Place:
         """The part of the configuration that is this server's."""
         if self.kind.game is NS2:
             # The evening's rounds are short ones.
-            return Installation(self.name, NS2, 'system = "ns2"', pool_name=NS2_POOL, settings="ns2_min_seconds = 5")
+            return Installation(self.name, NS2, NEW_POOL, pool_name=NS2_POOL, settings="ns2_min_seconds = 5")
         return Installation(self.name, TF2, "")
 
 
