@@ -26,7 +26,7 @@ from equipoise.ratings.quality import Estimate
 from equipoise.ratings.system import Match, Rated, System
 
 SYSTEMS = ("elo", "synelo", "glicko2", "trueskill")
-TRIALS, BURN_IN = 400, 0.2
+TRIALS, BURN_IN = 200, 0.2
 ROUNDS, SEED = 3000, 30
 POOLS = {
     "arena, 6 v 6": Scenario(ROUNDS, SEED, slots=12, people=40, stalemates=0),

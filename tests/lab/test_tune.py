@@ -13,10 +13,10 @@ from equipoise.errors import RatingError
 from equipoise.lab.backtest import backtest, warm_up
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
-from equipoise.lab.tune import SearchAxis, axes, log_loss, tune
+from equipoise.lab.tune import SearchAxis, Tuned, axes, log_loss, tune
 from equipoise.ratings.calibration_fit import apply, fit
 from equipoise.ratings.history import History, head, scores
-from equipoise.ratings.quality import surprises
+from equipoise.ratings.quality import Estimate, surprises
 from tests.lab import sets
 from tests.lab.test_backtest import turned
 
@@ -104,6 +104,15 @@ def test_what_is_true_of_the_matches_searched_alone_is_not_to_be_taken(history: 
     assert found.gain is not None
     assert found.gain.value < 0
     assert not found.is_better
+
+
+@pytest.mark.parametrize(
+    ("gain", "better"),
+    [(Estimate(0.031, 0.01), True), (Estimate(0.029, 0.01), False), (Estimate(0.0, 0.0), False), (None, False)],
+)
+def test_settings_are_taken_from_a_gain_of_three_standard_errors_on(gain: Estimate | None, better: bool) -> None:
+    start = Model("elo")
+    assert Tuned(start, start, gain, 300, 0.6, 0.5, 10, finished=True).is_better is better
 
 
 def test_the_gain_is_that_of_backtests_of_what_each_part_said_on_the_matches_behind_it(history: History) -> None:

@@ -49,6 +49,8 @@ GAIN = 1e-7
 """A smaller gain, in nats per match, counts as none."""
 RESTART = 1e-5
 """The search starts over if it gained more than this since its last start, nats per match."""
+SURE = 3.0
+"""By two standard errors settings were taken that were worse later (docs/lab.md, Tuning)."""
 NOT_OF_THE_MODEL = {"active", "confidence", "shadow_cap", "shadow_rounds", "stale_days", "sweeps", "tolerance"}
 """Parameters of what is computed and what is shown."""
 
@@ -124,8 +126,8 @@ class Tuned:
 
     @property
     def is_better(self) -> bool:
-        """Whether to take the settings: they predict better what they had not seen, by two standard errors."""
-        return self.gain is not None and self.gain.is_sure
+        """Whether to take the settings: they predict better what they had not seen, by so many standard errors."""
+        return self.gain is not None and self.gain.value > SURE * (self.gain.error or math.inf)
 
 
 Progress = Callable[[int, float], None]
