@@ -34,6 +34,8 @@ from tests.pools import an_import, row_of, some_rounds
 from tests.store.disk import fast_directory
 from tests.store.samples import SERVER, a_round, player, with_counts, with_spans
 
+pytestmark = pytest.mark.also_shared
+
 PLAYERS = range(1, 8)
 
 SYSTEMS: dict[str, dict[str, Any]] = {
@@ -138,6 +140,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.also_shared(False)  # it has hundreds of examples
 @pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 @given(steps=STEPS)
@@ -443,6 +446,7 @@ async def test_a_round_that_is_deleted_while_it_is_made_void_is_left_alone(tmp_p
         assert [line.action for line in await pool.store.audits(9)] == ["void"] * back
 
 
+@pytest.mark.also_shared(False)  # it writes into the store
 async def test_a_refit_that_another_system_dropped_does_not_keep_a_round_in_the_ratings(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2", kind=InThisProcess) as pool:
         await played(pool, RECORDS[:20])

@@ -29,6 +29,8 @@ from equipoise.service.work import KINDS, MOST_QUESTIONS, THREAD_FROM, kind_of
 from equipoise.store.notes import Decision
 from tests.hosts import Rig, played, player, roster, round_of
 
+pytestmark = pytest.mark.also_shared
+
 SIX = roster([1, 2, 3], [4, 5, 6])
 GAP = roster([1, 2, 3, 6], [4, 5])
 LEAVES = e.PlayerLeft(0.0, player(6))

@@ -32,7 +32,7 @@ from tests.store.samples import a_round, player, with_spans
 SYSTEMS = ("ns2", "trueskill2", "trueskill_through_time")
 ENTRY = Audit(9.0, "owner", "refit", "pool main", "", "")
 
-pytestmark = pytest.mark.slow  # numba compiles in a process of its own
+pytestmark = [pytest.mark.slow, pytest.mark.also_shared]  # numba compiles in a process of its own
 
 
 def rounds(count: int, first: int = 1) -> list[RecordRound]:

@@ -27,7 +27,7 @@ from tests.hosts import GivenClock
 from tests.opened_pool import NOW, opened
 from tests.store.samples import a_round, player
 
-pytestmark = pytest.mark.slow  # numba compiles in a process of its own
+pytestmark = [pytest.mark.slow, pytest.mark.also_shared]  # numba compiles in a process of its own
 
 TRUTH = random.Random(4)
 SKILL = [TRUTH.gauss(0.0, 0.8) for _ in range(12)]
