@@ -298,8 +298,10 @@ class Evening:
             if self.get(f"pools/{pool}/refit")["refit"]["running_since"] is not None:
                 return f"a refit of {pool} goes on"
         for crowd in self.crowds:
-            if self.get(f"servers/{crowd.server}")["server"]["balanced_by"] is None:
-                return f"no system makes the teams of {crowd.server}"
+            by = self.get(f"servers/{crowd.server}")["server"]["balanced_by"]
+            # Until the system that is to make the teams has read the rounds, the one that rates makes them.
+            if by is None or (by != "joint" and self.servers[crowd.server][0] == "both"):
+                return f"the teams of {crowd.server} are made by {by}"
         return None
 
     def get(self, path: str) -> Json:
