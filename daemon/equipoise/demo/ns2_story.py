@@ -319,7 +319,7 @@ class NS2Summary(Summary):
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.shuffled_alone
         uneven = f"outside 40 to 60 %: {percent(self.uneven_shuffles)}"
-        asked = f"of the shuffles, outside for them; asked to command: {self.asked_to_command}"
+        asked = f"of the shuffles are outside by that; asked to command: {self.asked_to_command}"
         begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
         chosen = f"of {self.wishes}; of {self.choices} secret choices {percent(self.choices_honoured)}"
         return [
