@@ -470,6 +470,19 @@ async def test_an_order_by_an_admin_from_outside_nudges_the_script_which_gets_it
 
 
 @played
+async def test_orders_of_the_map_before_reach_nobody_on_the_next_one(rig: Rig) -> None:
+    uneven, later = roster([1, 2, 3], [4]), e.Hello(2.0, "later", "koth_viaduct", Mode.KOTH, e.Phase.IDLE)
+    await rig.hello(uneven, Mode.KOTH, e.Phase.FREEZE)
+    await rig.host.command(("scramble", "now"), "token:ann")
+
+    # The script, whose calls did not get through, says all of it at once.
+    ordered = [e.Commanded(1.0, ("scramble", when), player(1), admin=True) for when in ("now", "next")]
+    reply = await rig.post(*ordered, later, e.RosterSeen(2.0, uneven))
+
+    assert {type(order) for order in reply.orders} == {f.Tell}, "the admin is answered, and nobody is moved"
+
+
+@played
 async def test_a_dry_run_orders_nothing(rig: Rig) -> None:
     await rig.hello(FULL, Mode.KOTH, e.Phase.RUNNING)
 

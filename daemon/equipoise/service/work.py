@@ -84,6 +84,8 @@ class Work:
     """The reply is out: the batch cannot be refused any more."""
     refusal: ScriptError | None = None
     orders: list[f.Order] = field(default_factory=list)
+    new_session: bool = False
+    """A session began in it."""
     decisions: list[f.LogDecision] = field(default_factory=list)
     look_ups: list[f.LookUp] = field(default_factory=list)
     rounds: dict[RoundId, RoundStatus] = field(default_factory=dict)
@@ -128,9 +130,17 @@ class Work:
         for number, event in enumerate(events, start=1):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            await self._carry_out(self.session.receive(event, self.clock.monotonic()))
+            await self._carry_out(self._receive(event))
             if isinstance(event, PlayerJoined) and (summary := self.session.state.summaries.get(event.id)):
                 self.summaries[event.id] = summary
+
+    def _receive(self, event: ScriptEvent) -> Iterable[f.Effect]:
+        """Return the effects of an event; where it begins a session, orders of the one before are dropped."""
+        session = self.session.memory.session
+        effects = self.session.receive(event, self.clock.monotonic())
+        if self.session.memory.session != session:
+            self.orders, self.new_session = lasting(self.orders), True
+        return effects
 
     async def take_rounds(self, events: Sequence[ScriptEvent], rules: Rules) -> None:
         """Store the finished rounds of a late batch; the session does not see it. ScriptError as above.
@@ -440,6 +450,11 @@ class Attempt:
             return False
         self.reason = self._questions.fail(self._kind, error)
         return True
+
+
+def lasting(orders: Iterable[f.Order]) -> list[f.Order]:
+    """Return the orders that reach a script in its next session, lines for somebody: the others are of another map."""
+    return [order for order in orders if isinstance(order, f.Tell)]
 
 
 # What is written down behind the replies: session memory, decisions, orders in the game and names. Never rounds.
