@@ -38,11 +38,11 @@ class FullRing(Ring):
 
     full: Sequence[bool] = ()
 
-    def push(self, entry: UnstoredRound) -> None:
+    def push(self, entry: UnstoredRound, *, synced: bool = True) -> None:
         now, *self.full = self.full or [False]
         if now:
             raise SpillError(f"{self.path}: no space left: round {entry.key[1]} cannot be kept")
-        super().push(entry)
+        super().push(entry, synced=synced)
 
 
 class Slow(Failing):

@@ -59,7 +59,7 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
 BESIDE: dict[type, set[str]] = {
     events.Commanded: {"outside"},
     model.Participant: {"id", "side", "spans", "counts"},
-    model.PlayerSummary: {"last_played", "missing", "name", "rated_skills", "skill", "side_skills"},
+    model.PlayerSummary: {"chair_skills", "last_played", "missing", "name", "rated_skills", "skill", "side_skills"},
     decode.Batch: {"names", "plugin", "unranked"},
 }
 """Fields of a dataclass that its struct has no part in."""
