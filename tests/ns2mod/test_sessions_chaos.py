@@ -20,6 +20,7 @@ class Commanded(Chaos):
 
 
 @pytest.mark.slow
+@pytest.mark.world
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_the_daemon_refuses_nothing_and_knows_who_plays_where(
     new_evening: Callable[..., Evening], seed: int

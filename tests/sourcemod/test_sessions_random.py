@@ -133,6 +133,7 @@ class Crowd:
         return self.random.choice(found) if found else None
 
 
+@pytest.mark.world
 @pytest.mark.parametrize(
     ("map_name", "mode", "seed"),
     [

@@ -125,6 +125,7 @@ class Regulars:
         return self.game.teams.members(larger)[-1]
 
 
+@pytest.mark.world
 @pytest.mark.parametrize(
     ("map_name", "offset"),
     [
