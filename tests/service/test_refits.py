@@ -164,6 +164,7 @@ async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_the
     assert after[two][0] == pytest.approx(apart.summary(two).rating, abs=1e-6)
 
 
+@pytest.mark.also_shared(False)  # it writes into the store
 async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_a_replay_says_the_same(
     tmp_path: Path,
 ) -> None:
@@ -254,6 +255,7 @@ async def test_a_past_that_is_changed_meanwhile_is_fitted_another_time(tmp_path:
         assert not files(tmp_path, "*refit*")
 
 
+@pytest.mark.also_shared(False)  # of one community one machine fits, once a night
 async def test_the_job_fits_pools_with_new_rounds_alone(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         refits = Refits({"main": pool}, GivenClock())

@@ -58,10 +58,10 @@ def histogram(began: Sequence[Began], even: tuple[float, float], side: str) -> M
     shapes = []
     for bar in began:
         left, top = across(bar.low), down(bar.rounds / most)
-        said = f"{bar.low:.0%} to {bar.high:.0%}: {bar.rounds:,} rounds"
+        words = f"{bar.low:.0%} to {bar.high:.0%}: {bar.rounds:,} rounds"
         shapes.append(
             f'<rect class="{"bar-even" if bar in within else "bar-uneven"}" x="{left + 1:.1f}" y="{top:.1f}" '
-            f'width="{across(bar.high) - left - 2:.1f}" height="{down(0) - top:.1f}"><title>{said}</title></rect>'
+            f'width="{across(bar.high) - left - 2:.1f}" height="{down(0) - top:.1f}"><title>{words}</title></rect>'
         )
     shapes += [text(across(tick / 100), HEIGHT - 14, f"{tick} %") for tick in range(10, 100, 20)]
     shapes.append(f'<path class="grid" d="M{LEFT} {down(0)}H{WIDTH - RIGHT}"/>')
@@ -79,14 +79,14 @@ def calibration(bins: Sequence[Bin]) -> Markup:
         shapes.append(
             text(across(tick), HEIGHT - 14, f"{tick:.0%}", "middle" if 0 < tick < 1 else "end" if tick else "start")
         )
-    for each in bins:
-        x, y, error = across(each.predicted), down(each.scored.value), 2.0 * (each.scored.error or 0.5)
-        low, high = down(max(0.0, each.scored.value - error)), down(min(1.0, each.scored.value + error))
-        said = f"said {each.predicted:.0%}: won {each.scored.value:.0%} of {each.rounds:,} rounds"
+    for entry in bins:
+        x, y, error = across(entry.predicted), down(entry.scored.value), 2.0 * (entry.scored.error or 0.5)
+        low, high = down(max(0.0, entry.scored.value - error)), down(min(1.0, entry.scored.value + error))
+        words = f"said {entry.predicted:.0%}: won {entry.scored.value:.0%} of {entry.rounds:,} rounds"
         shapes.append(f'<path class="error" d="M{x:.1f} {low:.1f}V{high:.1f}"/>')
-        shapes.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{said}</title></circle>')
-    listed = ", ".join(f"{each.predicted:.0%} {each.scored.value:.0%}" for each in bins)
-    return svg(shapes, f"Predicted chances beside the part of the rounds that was won: {listed}")
+        shapes.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{words}</title></circle>')
+    pairs = ", ".join(f"{entry.predicted:.0%} {entry.scored.value:.0%}" for entry in bins)
+    return svg(shapes, f"Predicted chances beside the part of the rounds that was won: {pairs}")
 
 
 # The course of a map.
@@ -143,8 +143,8 @@ def course(
         own = [f"{at - wide:.{places}f} {height - foot / 2:g}h{2 * wide:g}" for at in ends]
         marks.append((kind, f"{escape(word)} won", own))
     shapes += [
-        f'<path class="{kind}" d="M{"M".join(own)}">{"" if small else f"<title>{said}</title>"}</path>'
-        for kind, said, own in marks
+        f'<path class="{kind}" d="M{"M".join(own)}">{"" if small else f"<title>{title}</title>"}</path>'
+        for kind, title, own in marks
         if own
     ]
     if small:
@@ -176,11 +176,11 @@ def curve(ratings: Sequence[CurvePoint]) -> Markup | None:
     def place(at: float, rating: float) -> str:
         return f"{1000 * (at - first) / (last - first):.1f} {200 * (ticks[-1] - rating) / (ticks[-1] - ticks[0]):.1f}"
 
-    shapes = [f'<path class="grid" d="M0 {200 * each / (len(ticks) - 1):.1f}H1000"/>' for each in range(len(ticks))]
+    shapes = [f'<path class="grid" d="M0 {200 * line / (len(ticks) - 1):.1f}H1000"/>' for line in range(len(ticks))]
     if any(point.low is not None for point in ratings):
-        there = [place(point.at, high) for point, high in zip(ratings, highs, strict=True)]
+        forth = [place(point.at, high) for point, high in zip(ratings, highs, strict=True)]
         back = [place(point.at, low) for point, low in zip(reversed(ratings), reversed(lows), strict=True)]
-        shapes.append(f'<path class="band" d="M{"L".join((*there, *back))}Z"/>')
+        shapes.append(f'<path class="band" d="M{"L".join((*forth, *back))}Z"/>')
     steps = []
     for previous, point in pairwise((ratings[0], *ratings)):
         if point.edit is not None:  # until then nothing had changed
@@ -195,7 +195,7 @@ def curve(ratings: Sequence[CurvePoint]) -> Markup | None:
     ends = f"from {points(values[0])} to {points(values[-1])}"
     words = f"Rating over time: {ends}, lowest {points(min(values))}, highest {points(max(values))}"
     written = partial(when, dated=True) if last - first < HOURS else day
-    said = [first + (last - first) * part / 3 for part in range(4)]
+    labels = [first + (last - first) * part / 3 for part in range(4)]
     return Markup(
         '<div class="curve"><div class="ticks" aria-hidden="true">{}</div>'
         '<svg class="picture" viewBox="0 0 1000 200" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
@@ -204,7 +204,7 @@ def curve(ratings: Sequence[CurvePoint]) -> Markup | None:
         Markup("").join(Markup("<span>{}</span>").format(points(tick)) for tick in reversed(ticks)),
         words,
         Markup("".join(shapes)),
-        Markup("").join(Markup("<span>{}</span>").format(written(at)) for at in said),
+        Markup("").join(Markup("<span>{}</span>").format(written(at)) for at in labels),
     )
 
 
@@ -218,4 +218,4 @@ def _ticks(low: float, high: float) -> list[float]:
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
     bottom, top = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
-    return [step * each for each in range(bottom, top + 1)]
+    return [step * tick for tick in range(bottom, top + 1)]

@@ -69,16 +69,16 @@ class BoardAsked(Ask, frozen=True):
 @pages.add("GET", "/players", READERS, query=BoardAsked, public=True)
 async def show_board(visit: Visit) -> Shown:
     """The leaderboard, or the players whose name or id has a text."""
-    asked: BoardAsked = visit.query
-    pool = asked.pool or min(visit.services.pools)
+    query: BoardAsked = visit.query
+    pool = query.pool or min(visit.services.pools)
     size = EXPORTED if visit.exported else BOARD
-    found: Top | PlayersFound
-    if asked.text is None:
-        found = await visit.ask(show_top, BesidePlayer(limit=size, after=asked.after, before=asked.before), pool=pool)
+    board: Top | PlayersFound
+    if query.text is None:
+        board = await visit.ask(show_top, BesidePlayer(limit=size, after=query.after, before=query.before), pool=pool)
     else:
-        found = await visit.ask(find_players, Sought(limit=BOARD, text=asked.text), pool=pool)
+        board = await visit.ask(find_players, Sought(limit=BOARD, text=query.text), pool=pool)
     seasons = (await visit.ask(show_seasons, pool=pool)).seasons
-    values = {"found": found, "asked": asked, "size": BOARD, "seasons": seasons}
+    values = {"found": board, "asked": query, "size": BOARD, "seasons": seasons}
     return Shown("players.html", "Players", values)
 
 
@@ -93,10 +93,10 @@ class SeasonAsked(Ask, frozen=True):
 async def show_past_board(visit: Visit) -> Shown:
     """The leaderboard with which a season began, and the other seasons."""
     size = EXPORTED if visit.exported else BOARD
-    found = await visit.ask(show_season, BehindPlace(limit=size, after=visit.query.after))
+    board = await visit.ask(show_season, BehindPlace(limit=size, after=visit.query.after))
     seasons = (await visit.ask(show_seasons)).seasons
-    values = {"found": found, "after": visit.query.after, "size": size, "seasons": seasons}
-    return Shown("season.html", found.season.name, values)
+    values = {"found": board, "after": visit.query.after, "size": size, "seasons": seasons}
+    return Shown("season.html", board.season.name, values)
 
 
 class PlayerAsked(Ask, frozen=True):
@@ -110,16 +110,16 @@ class PlayerAsked(Ask, frozen=True):
 @pages.add("GET", "/players/{id}", READERS, query=PlayerAsked, public=True)
 async def show_profile(visit: Visit) -> Shown | Elsewhere:
     """A player: their rating over time, their rounds, the others in these, and why they were moved."""
-    asked: PlayerAsked = visit.query
-    pool = await _pool(visit, asked.pool)
-    found = await visit.ask(show_player, InPool(pool=pool))
-    player = found.player
+    query: PlayerAsked = visit.query
+    pool = await _pool(visit, query.pool)
+    profile = await visit.ask(show_player, InPool(pool=pool))
+    player = profile.player
     if player.id != visit.path["id"]:  # a name, or another form of the id
-        return Elsewhere(visit.link("players", player.id, pool=asked.pool))
-    history = await visit.ask(show_history, OfPlayer(pool=pool, limit=ROUNDS, before=asked.before))
+        return Elsewhere(visit.link("players", player.id, pool=query.pool))
+    history = await visit.ask(show_history, OfPlayer(pool=pool, limit=ROUNDS, before=query.before))
     lines = sorted([*history.rounds, *history.edits], key=_at, reverse=True)
-    values: dict[str, Any] = {"found": found, "player": player, "history": history, "lines": lines, "first": True}
-    if asked.before is not None:
+    values: dict[str, Any] = {"found": profile, "player": player, "history": history, "lines": lines, "first": True}
+    if query.before is not None:
         values["first"] = False
         return Shown("player.html", player.name or player.id, values)
     values["curve"] = curve((await visit.ask(show_curve, InPool(pool=pool))).points)
@@ -174,9 +174,8 @@ class EditConfirmed(msgspec.Struct, frozen=True):
 @pages.add("GET", "/players/{id}/{edit:set|reset|undo}", ADMINS, query=EditAsked)
 async def show_edit(visit: Visit) -> Shown:
     """The effect of an edit."""
-    asked: EditAsked = visit.query
-    pool = await _pool(visit, asked.pool)
-    return await _effect(visit, pool, asked.rating)
+    query: EditAsked = visit.query
+    return await _effect(visit, await _pool(visit, query.pool), query.rating)
 
 
 @pages.add("POST", "/players/{id}/{edit:set|reset|undo}", ADMINS, query=EditAsked)
@@ -195,9 +194,9 @@ async def make_edit(visit: Visit) -> Shown | Elsewhere:
 
 async def _effect(visit: Visit, pool: str, rating: float | None, stale: ScriptError | None = None) -> Shown:
     kind = visit.path["edit"]
-    found = await show_player(visit.request(InPool(pool=pool)))
+    profile = await show_player(visit.request(InPool(pool=pool)))
     effect = await _edit(visit, pool, rating, None, dry_run=True)
-    values = {"kind": kind, "words": EDITS[kind], "found": found, "effect": effect, "rating": rating, "stale": stale}
+    values = {"kind": kind, "words": EDITS[kind], "found": profile, "effect": effect, "rating": rating, "stale": stale}
     return Shown("edit.html", f"{EDITS[kind]}?", values, 200 if stale is None else stale.status)
 
 
@@ -224,9 +223,9 @@ PERSON = {"hide": "Hide", "unhide": "Show again", "forget": "Forget"}
 @pages.add("GET", "/players/{id}/export", ADMINS, query=InPool)
 async def send_export(visit: Visit) -> Download:
     """All that is stored about a person, as a file."""
-    found = await export_person(visit.request(InPool(pool=await _pool(visit, visit.query.pool))))
-    body = msgspec.json.format(msgspec.json.encode(found))
-    return Download(f"{found.player}.json", body, "application/json")
+    person = await export_person(visit.request(InPool(pool=await _pool(visit, visit.query.pool))))
+    body = msgspec.json.format(msgspec.json.encode(person))
+    return Download(f"{person.player}.json", body, "application/json")
 
 
 class PersonConfirmed(msgspec.Struct, frozen=True):
@@ -264,9 +263,9 @@ async def act_on_person(visit: Visit) -> Shown | Elsewhere:
 
 async def _person(visit: Visit, pool: str, stale: ScriptError | None = None) -> Shown:
     words = PERSON[visit.path["act"]]
-    found = await show_player(visit.request(InPool(pool=pool)))
+    profile = await show_player(visit.request(InPool(pool=pool)))
     effect = await _act(visit, pool, None, dry_run=True)
-    values = {"act": visit.path["act"], "found": found, "effect": effect, "words": words, "stale": stale}
+    values = {"act": visit.path["act"], "found": profile, "effect": effect, "words": words, "stale": stale}
     return Shown("person.html", f"{words}?", values, 200 if stale is None else stale.status)
 
 

@@ -164,33 +164,33 @@ def _panel(
     small: bool,
 ) -> Panel:
     services, server = visit.services, status.server
-    here = map_so_far(services, services.host(server), so_far.results)
+    rounds = map_so_far(services, services.host(server), so_far.results)
     course_so_far = Chances(server=server, sides=status.sides, chances=tuple(so_far.chances), before=None)
-    known: list[tuple[Need, str]] = []
+    worries: list[tuple[Need, str]] = []
     stands_on: tuple[Lamp, ...] = ()
     if not visit.public:
         peer = next((each for each in answer.game_servers if each.server == server), None)
-        known = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda each: each[0])
+        worries = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda worry: worry[0])
         stands_on = tuple(lamps(status, peer, SCRIPTS[services.games[server].name], answer.version))
     chances = visit.told(course_so_far).chances
     return Panel(
         status=status,
-        map=here,
+        map=rounds,
         last=last,
         names=names,
-        course=course(chances, here.results, services.clock.epoch(), status.sides, small=small),
-        need=min((need for need, _ in known), default=Need.NONE if _people(status) else Need.EMPTY),
-        sentences=tuple(sentence for _, sentence in known),
+        course=course(chances, rounds.results, services.clock.epoch(), status.sides, small=small),
+        need=min((need for need, _ in worries), default=Need.NONE if _people(status) else Need.EMPTY),
+        sentences=tuple(sentence for _, sentence in worries),
         lamps=stands_on,
-        wins=_wins(here),
+        wins=_wins(rounds),
     )
 
 
 def _last(visit: Visit, lines: Sequence[Decision], concealed: frozenset[PlayerId]) -> Decision | None:
     """Return the last decision; of the public ones, and without hidden players, on the public pages."""
     if visit.public:
-        known = concealing(tuple(lines), concealed, tuple[Decision, ...])
-        lines = visit.told(Decisions(decisions=known, names={}, sides={}, player=None, before=None)).decisions
+        decisions = concealing(tuple(lines), concealed, tuple[Decision, ...])
+        lines = visit.told(Decisions(decisions=decisions, names={}, sides={}, player=None, before=None)).decisions
     return next(iter(lines), None)
 
 
@@ -209,8 +209,8 @@ def _people(status: ServerStatus) -> int:
     return status.players_a + status.players_b + status.waiting
 
 
-def _wins(here: MapSoFar) -> tuple[int, int]:
-    a, b = (sum(result.winner is side for result in here.results) for side in Side)
+def _wins(rounds: MapSoFar) -> tuple[int, int]:
+    a, b = (sum(result.winner is side for result in rounds.results) for side in Side)
     return a, b
 
 
@@ -241,17 +241,17 @@ def needs(status: ServerStatus, peer: PeerStatus | None, *, store_well: bool) ->
 
 def _silent(status: ServerStatus, peer: PeerStatus | None) -> tuple[Need, str]:
     if status.silent_seconds is None:
-        players, said = 0, "No script has called yet."
+        players, words = 0, "No script has called yet."
     else:
-        players, said = _people(status), f"The script has not called for {span(status.silent_seconds)}."
+        players, words = _people(status), f"The script has not called for {span(status.silent_seconds)}."
     if peer is not None and peer.query.state == "silent":
-        return Need.ODD, f"{said} The game server does not answer either."
+        return Need.ODD, f"{words} The game server does not answer either."
     if peer is not None and peer.query.state == "answers" and peer.query.answer is not None:
         players = peer.query.answer.players - peer.query.answer.bots
-        said = f"{said} The game server answers: {players} player{'' if players == 1 else 's'}."
+        words = f"{words} The game server answers: {players} player{'' if players == 1 else 's'}."
     elif players:
-        said = f"{said} {players} player{' was' if players == 1 else 's were'} there."
-    return Need.BAD if players > 0 else Need.EMPTY if awaited(status) else Need.ODD, said
+        words = f"{words} {players} player{' was' if players == 1 else 's were'} there."
+    return Need.BAD if players > 0 else Need.EMPTY if awaited(status) else Need.ODD, words
 
 
 def _uneven(status: ServerStatus, outlook: Outlook) -> Iterator[tuple[Need, str]]:
