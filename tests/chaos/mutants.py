@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         "a ring is not synced",
         "service/ring.py",
-        "            os.fsync(file)\n",
+        "            if synced:\n                os.fsync(file)\n",
         "",
         ("before their sync",),
         ("early",),
