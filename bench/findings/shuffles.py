@@ -109,7 +109,7 @@ class Evening(ClosedLoop):
         super()._obey(effects)
 
     def play(self) -> Figures:
-        """Play all rounds."""
+        """Play all rounds on all maps, and return what was counted of them."""
         for player in self.people:
             self.game.connect(player)
         for number in range(ROUNDS):

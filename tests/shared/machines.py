@@ -51,9 +51,9 @@ async def machine(folder: Path, name: str, url: str, **how: Any) -> AsyncIterato
 async def until_equal(*pools: SharedPool) -> None:
     """Wait until every store has all events, and no round waits."""
     for _ in range(2000):
-        numbers = {pool.store.followed[POOL].number for pool in pools if POOL in pool.store.followed}
-        reading = any(POOL not in pool.store.followed for pool in pools)  # a newer base
-        if not reading and len(numbers) == 1 and not any(pool.ring_depth for pool in pools):
+        positions = [pool.store.followed.get(POOL) for pool in pools]  # None: a newer base is being read
+        numbers = {position and position.number for position in positions}
+        if len(numbers) == 1 and not any(pool.ring_depth for pool in pools):
             state = await pools[0]._log.state(POOL)
             if state is not None and numbers == {state.last}:
                 for pool in pools:

@@ -186,17 +186,14 @@ def summaries_on(
     if context is None:
         return tuple(summaries)
     players = [summary.id for summary in summaries]
-    skills = list(zip(*on_both_sides(system, context, players), strict=True))
+    on_sides = list(zip(*on_both_sides(system, context, players), strict=True))
     estimates: Sequence[tuple[float, float] | None] = [None] * len(players)
     # What the rating system says is shown beside what the teams are made by, and only where that is another system.
     if shown is not None and shown is not system:
         estimates = list(zip(*on_both_sides(shown, context, players), strict=True))
     chairs: Sequence[tuple[float, float] | None] = [None] * len(players)
     if system.commanders_apart:
-        names = context.mode.sides
-        seats = [SkillContext(context.mode.value, context.map, side, Role.COMMANDER) for side in names]
-        a, b = (system.skill_values(players, seat) for seat in seats)
-        chairs = list(zip(a, b, strict=True))
+        chairs = list(zip(*(skills(system, context, side, players, Role.COMMANDER) for side in Side), strict=True))
     deviations = [summary.deviation for summary in summaries]
     if system.correlated:
         # It depends on mode and map, so no summary holds it. With it known, the session asks which side of a joiner
@@ -209,7 +206,7 @@ def summaries_on(
     return tuple(
         replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown, chair_skills=commanding)
         for summary, on, deviation, by_shown, commanding in zip(
-            summaries, skills, deviations, estimates, chairs, strict=True
+            summaries, on_sides, deviations, estimates, chairs, strict=True
         )
     )
 

@@ -173,7 +173,9 @@ def expected_distance(mean: float, variance: float) -> float:
     return fmean([abs(math.tanh((mean + deviation * z) / 2.0)) / 2.0 for z in QUANTILES])
 
 
-def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
+def skills(
+    system: System[Any], context: Context, side: Side, players: Iterable[PlayerId], role: Role = Role.FIELD
+) -> list[float]:
     """The skill of each player on a side, in their order, in rating points: splits balance the sums.
 
     >>> from equipoise.core.model import Mode
@@ -182,7 +184,7 @@ def skills(system: System[Any], context: Context, side: Side, players: Iterable[
     [1000.0]
     """
     # `mode.sides` has the names of A and of B: False is 0, A.
-    question = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
+    question = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B], role)
     return system.skill_values(tuple(players), question)
 
 

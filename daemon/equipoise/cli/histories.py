@@ -211,7 +211,7 @@ def read_files(matches: Path, participants: Path | None) -> Reading:
 
 
 def stored_predictions() -> list[float]:
-    """What was predicted for side A of each round of --pool when it was rated."""
+    """Return the prediction for side A of each round of --pool when it was rated."""
     if PREDICTED not in (meta := click.get_current_context().meta):
         raise click.UsageError("`stored` are the predictions that a pool's rounds were stored with: give --pool")
     predictions: list[float] = meta[PREDICTED]

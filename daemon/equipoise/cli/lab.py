@@ -346,10 +346,10 @@ def replay(
     """
     from equipoise.lab import json_output, tables
     from equipoise.lab.leaderboard import leaderboard
-    from equipoise.lab.models import fit, forecast
+    from equipoise.lab.models import League, fit, forecast
 
     model = model_of(name, pairs, league)
-    if whole and league != type(league)():
+    if whole and league != League():
         raise click.UsageError("--initial and --pull are for ratings match by match, without --fit")
     with progress() as bar:
         bar.add_task(name, total=None)

@@ -54,7 +54,7 @@ Kind = Literal["words", "figures", "times"]
 
 
 class Faults:
-    """What is wrong in files, by the fact that it makes unknown; those of "" stop every reader."""
+    """Faults of files, by the fact that they make unknown; those of "" stop every reader."""
 
     def __init__(self) -> None:
         self._shown: dict[str, list[tuple[str, int, str]]] = {}
@@ -417,7 +417,7 @@ def _understood(names: Sequence[str], known_as: Mapping[str, Sequence[str]]) -> 
 
 
 class _Shape(NamedTuple):
-    """What the header says of the rows below it."""
+    """The form of a file's rows, as its header says it."""
 
     source: _Source
     separator: str
@@ -560,7 +560,7 @@ class _Grown:
             _kernels()[3](self._known, self._count)
 
     def done(self) -> Words | Figures:
-        """The column."""
+        """Return the column of all rows so far; none is taken after it."""
         self._column.resize(self._rows, refcheck=False)
         _, ends, letters = self._known
         # The table by hash has served. Room that was never written is no memory.

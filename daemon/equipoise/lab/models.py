@@ -28,7 +28,7 @@ FEW = 20_000
 
 @dataclass(frozen=True, slots=True)
 class League:
-    """What a published league adds to a rating system: ratings to begin with, and a pull between seasons."""
+    """Rules of a published league beside those of its rating system: first ratings, and a pull between seasons."""
 
     start: Mapping[PlayerId, Mapping[str, float]] = field(default_factory=dict)
     """The facts that `System.seed` takes, by player."""

@@ -109,7 +109,7 @@ class _People:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from files, and how."""
+    """A history as it was read from files, with the faults in them, and how they were understood."""
 
     tables: tuple[Table, ...]
     faults: Faults

@@ -26,6 +26,8 @@ NAME = 60
 
 DIVISIONS: dict[By, str] = {"squad": "squad", "experience": "matches before", "last": "last outcome"}
 """Name of each division of players."""
+CHANCES = {"wins", "draw", "loses", "expected"}
+"""Values that are shown as percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +199,13 @@ def leaderboard(board: Leaderboard) -> Table:
 
 
 def plain(title: str, keys: Sequence[str], rows: Sequence[Mapping[str, object]]) -> Table:
-    """Rows of values by name; those from 0 to 1 are probabilities."""
-    return Table(title, tuple(keys), tuple(tuple(_cell(row[key]) for key in keys) for row in rows), texts=2)
+    """Rows of values by name."""
+    return Table(title, tuple(keys), tuple(tuple(_cell(key, row[key]) for key in keys) for row in rows), texts=2)
 
 
-def _cell(value: object) -> str:
+def _cell(key: str, value: object) -> str:
     if isinstance(value, float):
-        return f"{100 * value:.1f} %" if 0 <= value <= 1 else f"{value:,.1f}"
+        return f"{100 * value:.1f} %" if key in CHANCES else f"{value:,.1f}"
     return "" if value is None else printable(f"{value}", NAME)
 
 

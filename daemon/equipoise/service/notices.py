@@ -65,7 +65,7 @@ class WebhookStatus:
 
 
 class Webhooks(Protocol):
-    """All configured webhooks."""
+    """The configured webhooks, to which notices go."""
 
     def statuses(self) -> Sequence[WebhookStatus]:
         """Return how the last attempts went."""

@@ -374,7 +374,7 @@ def kind_of(ask: asks.Ask) -> Kind:
 
 
 class Questions:
-    """Call `close` last."""
+    """The questions of one server's session: solved, and counted where they fail. Call `close` last."""
 
     def __init__(self, server: ServerId, pool: Pool, journal: Journal) -> None:
         self.failed: Counter[Kind] = Counter()

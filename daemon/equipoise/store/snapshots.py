@@ -49,7 +49,11 @@ DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base AND
     UNION SELECT :number ORDER BY number DESC LIMIT :kept
 )
 """
-_IS_THERE = "pool = :pool AND purpose = :purpose AND number = :number"
+# One of a shared pool's log, by which all machines go on, is not replaced by one that was made here.
+_KEEP_FOLLOWED = """
+UPDATE snapshots SET base = base OR :base
+WHERE pool = :pool AND purpose = :purpose AND number = :number AND pool IN (SELECT pool FROM followed)
+"""
 _STRUCK_SINCE = "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action IN ('undo', 'void', 'spread') LIMIT 1"
 
 log = logging.getLogger(__name__)
@@ -74,8 +78,7 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
     if db.execute(_STRUCK_SINCE, (pool, seen)).fetchone():
         return
     made_by, digest = snapshot.fingerprint, sha256(snapshot.data).hexdigest()
-    values = {"pool": pool, "purpose": snapshot.purpose, "number": snapshot.number}
-    values |= {"kept": KEPT, "base": snapshot.base}
+    values = {"pool": pool, "purpose": snapshot.purpose, "number": snapshot.number, "base": snapshot.base, "kept": KEPT}
     # The base stays until there is another: one with `stale_days = 30`, or with 8 for 8.0, leads on as well.
     others = "DELETE FROM snapshots WHERE pool = ? AND purpose = ? AND NOT base AND (system, params) != (?, ?)"
     db.execute(others, (pool, snapshot.purpose, made_by.system, encoded(made_by.params)))
@@ -83,10 +86,7 @@ def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> No
         db.execute("DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND number < :number", values)
     # Before the new one, which takes their pages: behind it, as many again would be written as empty.
     db.execute(_DROP_OLDER, values)
-    # One of a shared pool's log may be there, by which all machines go on.
-    is_followed = "pool IN (SELECT pool FROM followed)"
-    if db.execute(f"SELECT 1 FROM snapshots WHERE {_IS_THERE} AND {is_followed}", values).fetchone():
-        db.execute(f"UPDATE snapshots SET base = base OR :base WHERE {_IS_THERE}", values)
+    if db.execute(_KEEP_FOLLOWED, values).rowcount:
         return
     row = (pool, snapshot.purpose, snapshot.number, made_by.system, encoded(made_by.params), snapshot.base, digest)
     (at,) = db.execute(
