@@ -14,7 +14,7 @@ NAMES = dict(zip((A, B, C, D, E), ("Ann", "Bob", "Cid", "Dee", "Eve"), strict=Tr
 def test_a_scramble_is_reported_with_reason_odds_moves_and_bench() -> None:
     before, after = Teams((A, B), (C, D), (E,), 0.71), Teams((A, C), (B, E), (D,), 0.52)
 
-    said = scrambled((0.71, 0.52), "3 wins in a row", before, after, NAMES, fair=True)
+    said = scrambled((0.71, 0.52, ""), "3 wins in a row", before, after, NAMES, fair=True)
 
     assert said == "3 wins in a row → scrambled: RED 71 % → 52 %, 2 moved, Dee sits out (has sat out least)"
 
@@ -22,15 +22,15 @@ def test_a_scramble_is_reported_with_reason_odds_moves_and_bench() -> None:
 def test_a_bench_that_has_sat_out_before_is_not_called_fair() -> None:
     before, after = Teams((A, B), (C, D), (E,), 0.71), Teams((A, B), (C, E), (D,), 0.5)
 
-    assert scrambled((0.71, 0.5), "x", before, after, NAMES, fair=False).endswith("nobody moved, Dee sits out")
+    assert scrambled((0.71, 0.5, ""), "x", before, after, NAMES, fair=False).endswith("nobody moved, Dee sits out")
 
 
-def test_a_scramble_that_moves_no_player_is_reported_as_such() -> None:
+def test_a_scramble_that_moves_nobody_is_reported_as_such_and_what_is_the_maps_part_is_said() -> None:
     teams = Teams((A, B), (C, D), (), 0.5)
 
-    said = scrambled((0.5, 0.5), "x", teams, teams, NAMES, fair=True)
+    said = scrambled((0.5, 0.46, ", including the map's -4 %"), "x", teams, teams, NAMES, fair=True)
 
-    assert said == "X → scrambled: RED 50 % → 50 %, nobody moved"
+    assert said == "X → scrambled: RED 50 % → 46 %, including the map's -4 %, nobody moved"
 
 
 def test_a_round_against_the_odds_says_so() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from equipoise.core.model import DueIf, Side
+from equipoise.core.phrases import LEAST_PART
 
 
 def side_word(sides: Sequence[str], side: str | None) -> str:
@@ -66,17 +67,33 @@ def interval(outlook: Mapping[str, Any] | None) -> str:
     return f" ({100 * outlook['low']:.0f} to {100 * outlook['high']:.0f})"
 
 
+def of_the_map(outlook: Mapping[str, Any] | None) -> str:
+    """The part that map and sides have in side A's chance, behind it, where players read it too.
+
+    >>> of_the_map({"chance": 0.46, "of_teams": 0.5}), of_the_map({"chance": 0.46, "of_teams": None}), of_the_map(None)
+    (", including the map's -4 %", '', '')
+    """
+    if outlook is None or outlook.get("of_teams") is None:
+        return ""
+    part = round(100 * (outlook["chance"] - outlook["of_teams"]))
+    return f", including the map's {part:+} %" if abs(part) >= LEAST_PART else ""
+
+
 def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
-    """How the chance of side A changes, with the interval of what it becomes.
+    """How the chance of side A changes, with the interval of what it becomes and the map's part in it.
 
     >>> change(["red", "blu"], {"before": 0.61, "after": 0.5}), change(["red", "blu"], {"before": None, "after": 0.5})
     ('RED 61 % → 50 %', 'RED 50 %')
+    >>> outlook = {"chance": 0.46, "low": 0.3, "high": 0.63, "of_teams": 0.49}
+    >>> change(["red", "blu"], {"before": 0.26, "after": 0.46, "after_outlook": outlook})
+    "RED 26 % → 46 % (30 to 63), including the map's -3 %"
     """
     before, after = found.get("before"), found.get("after")
     if after is None:
         return ""
     was = "" if before is None else f"{percent(before)} → "
-    return f"{side_word(sides, 'a')} {was}{percent(after)}{interval(found.get('after_outlook'))}"
+    outlook = found.get("after_outlook")
+    return f"{side_word(sides, 'a')} {was}{percent(after)}{interval(outlook)}{of_the_map(outlook)}"
 
 
 def span(seconds: float) -> str:

@@ -28,7 +28,7 @@ def scrambled(odds: Odds, reason: str, before: Teams, after: Teams, names: Names
     """A scramble: its reason, RED's chance before and after, moves and bench; `fair`: no one has sat out less."""
     movers = before.moved_to(after)
     lineup = len({*after.a, *after.b} - {*before.a, *before.b})
-    parts = [f"RED {percent(odds[0])} → {percent(odds[1])}", f"{movers or 'nobody'} moved"]
+    parts = [f"RED {percent(odds[0])} → {percent(odds[1])}{odds[2]}", f"{movers or 'nobody'} moved"]
     if lineup > 1:
         parts.append(f"{lineup} in from the bench")
     if after.bench:

@@ -14,6 +14,7 @@ from random import Random
 from equipoise.core.effects import Order, Say, Tell
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
+from equipoise.core.wording import of_the_map
 from equipoise.demo.cast import MEAN, Character
 from equipoise.demo.daemon import Client, Daemon
 from equipoise.demo.record import Odds, Record, Teams, english
@@ -91,7 +92,7 @@ class Evening(ABC):
             status = await self._client.ask(f"/v1/admin/servers/{self._playing.name}")
             self._chance = status["server"]["win_probability"]
         for line, before, after in self._remade:
-            self.report("scramble", line(await self._odds() if self.up else (before.chance, after.chance)))
+            self.report("scramble", line(await self._odds() if self.up else (before.chance, after.chance, "")))
         self._remade.clear()
 
     async def _odds(self) -> Odds:
@@ -99,7 +100,9 @@ class Evening(ABC):
         server = self._playing.name
         log = (await self._client.ask(f"/v1/admin/decisions?server={server}&limit={RECENT}"))["decisions"]
         detail = next((entry["detail"] for entry in log if entry["kind"] in ("scramble", "shuffle", "alone")), None)
-        return (None, None) if detail is None else (detail.get("before"), detail.get("after"))
+        if detail is None:
+            return None, None, ""
+        return detail.get("before"), detail.get("after"), of_the_map(detail.get("after_outlook"))
 
     async def poll(self) -> bool:
         """One batch and its answer; False when there is no answer, or when a round must be sent again later."""

@@ -169,12 +169,12 @@ def shuffled(odds: Odds, reason: str, before: Teams, after: Teams) -> str:
     >>> from equipoise.core.model import PlayerId
     >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
     >>> before, after = Teams((ann, bob), (), (cid,), None), Teams((ann,), (bob, cid), (), 0.5)
-    >>> shuffled((0.71, 0.52), "the round starts", before, after)
+    >>> shuffled((0.71, 0.52, ""), "the round starts", before, after)
     'The round starts → shuffled: Marines 71 % → 52 %, 1 moved, 1 placed from the ready room'
     """
     movers = before.moved_to(after)
     newcomers = len({*after.a, *after.b} & {*before.bench})
-    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}", f"{movers or 'nobody'} moved"]
+    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}{odds[2]}", f"{movers or 'nobody'} moved"]
     if newcomers:
         parts.append(f"{newcomers} placed from the ready room")
     return f"{reason[:1].upper()}{reason[1:]} → shuffled: {', '.join(parts)}"

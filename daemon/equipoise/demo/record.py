@@ -17,8 +17,8 @@ from equipoise.core.model import PlayerId
 from equipoise.core.phrases import Text
 
 Names = Mapping[PlayerId, str]
-Odds = tuple[float | None, float | None]
-"""Side A's win probability before and after."""
+Odds = tuple[float | None, float | None, str]
+"""Side A's win probability before and after, and words on the map's part in it."""
 UPSET = 0.45
 """A side that wins with a lower probability wins against the odds."""
 
