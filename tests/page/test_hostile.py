@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from equipoise.core.model import Mode, Side
 from equipoise.lab.simulation.game_server import Map
-from equipoise.page.access import form_token
+from equipoise.page.visits import form_token
 from tests.page.chromium import tab
 from tests.page.games import Game, Home
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running

@@ -15,8 +15,7 @@ import pytest
 
 from equipoise.errors import ScriptError
 from equipoise.page import site
-from equipoise.page.access import form_token
-from equipoise.page.visits import Page, Pages, Shown, Visit
+from equipoise.page.visits import Page, Pages, Shown, Visit, form_token
 from equipoise.service import live
 from equipoise.web import logins, refusals
 from equipoise.web.routes import READERS

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Route
 from equipoise.core.model import Mode
 from equipoise.lab.simulation.game_server import Map
 from equipoise.page import public_site
-from equipoise.page.access import form_token
+from equipoise.page.visits import form_token
 from equipoise.service import live
 from tests.game.rcon_servers import free_port
 from tests.page.chromium import stranger, tab

@@ -11,18 +11,9 @@ import msgspec
 from aiohttp import web
 
 from equipoise.errors import ScriptError
-from equipoise.page import (
-    actions,
-    fairness,
-    history,
-    login,
-    oversight,
-    profiles,
-    wall,
-)
-from equipoise.page.access import Browser, check_form
+from equipoise.page import login, profiles, records, wall
 from equipoise.page.rendering import html, static_files
-from equipoise.page.visits import Download, Elsewhere, Page, Reply, Shown, Visit
+from equipoise.page.visits import Browser, Download, Elsewhere, Page, Reply, Shown, Visit, check_form
 from equipoise.web.live import Watch, watch
 from equipoise.web.refusals import CALLER
 from equipoise.web.requests import (
@@ -57,12 +48,9 @@ Exported = Callable[[str | None], AsyncGenerator[bytes, None]]
 """Returns the lines of an export of one pool, or of all."""
 
 TABLE: tuple[Page, ...] = (
-    *actions.pages,
-    *fairness.pages,
-    *history.pages,
     *login.pages,
-    *oversight.pages,
     *profiles.pages,
+    *records.pages,
     *wall.pages,
 )
 """Every page."""

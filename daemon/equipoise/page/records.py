@@ -1,18 +1,26 @@
-"""Rounds: those that are stored, and one with its sides, what it changed, and why it was played so."""
+"""The record: rounds, how fair a pool's last weeks and its maps were, decisions, the audit, and whether all is well."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, structs
 
 from equipoise.errors import ScriptError
+from equipoise.page.pictures import calibration, histogram
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
 from equipoise.store.listings import Played
-from equipoise.web.decisions import Reasons, show_decisions
+from equipoise.web.administration import Look, show_findings
+from equipoise.web.decisions import Reasons, show_audit, show_decisions
+from equipoise.web.evenness import Weeks, show_evenness
+from equipoise.web.maps import EVEN, Recent, list_maps, show_map
+from equipoise.web.players import InPool
+from equipoise.web.pools import show_pools
 from equipoise.web.rounds import HistoryFilter, Report, Void, list_rounds, show_round, void_round
-from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask
+from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Paged
+from equipoise.web.servers import Some, show_servers
 
 LINES = 50
 SPANS = ((24.0, "a day"), (168.0, "a week"), (720.0, "a month"))
@@ -119,3 +127,107 @@ async def _effect(visit: Visit, reason: str, stale: ScriptError | None = None) -
     words = "Put this round back into the ratings" if restore else "Take this round out of the ratings"
     values = {"words": words, "its": answer.round, "effect": effect, "reason": reason, "stale": stale}
     return Shown("void.html", f"{words}?", values, 200 if stale is None else stale.status)
+
+
+# Is it fair: a pool's last weeks, and its maps.
+
+WEEKS = ((7, "a week"), (28, "four weeks"), (91, "three months"), (365, "a year"))
+"""Days that the page offers, in words."""
+
+
+@pages.add("GET", "/pools", READERS, public=True)
+async def choose_pool(visit: Visit) -> Shown | Elsewhere:
+    """All pools; where there is only one, its own page."""
+    lines = (await visit.ask(show_pools)).pools
+    if len(lines) == 1:
+        return Elsewhere(visit.link("pools", lines[0].pool))
+    return Shown("pools.html", "Is it fair?", {"found": lines})
+
+
+@pages.add("GET", "/pools/{pool}", READERS, query=Weeks, public=True)
+async def show_fairness(visit: Visit) -> Shown:
+    """How fair a pool's rounds of the last weeks were."""
+    answer = await visit.ask(show_evenness, visit.query)
+    figures = answer.figures
+    drawn = figures and {
+        "began": histogram(figures.began, EVEN, answer.sides[0]),
+        "held": calibration(figures.calibration),
+    }
+    values = {"found": answer, "drawn": drawn, "spans": WEEKS, "even": EVEN}
+    return Shown("fairness.html", f"Is it fair? {answer.pool}", values)
+
+
+class MapsAsked(InPool, frozen=True):
+    """A pool, and how many of its last rounds are looked at."""
+
+    rounds: Annotated[int, Meta(ge=1, le=100_000)] = 10_000
+    """The most of them."""
+
+
+@pages.add("GET", "/maps", READERS, query=MapsAsked, public=True)
+async def show_maps(visit: Visit) -> Shown:
+    """The maps of a pool."""
+    pool = visit.services.pool(visit.query.pool or min(visit.services.pools)).name
+    answer = await visit.ask(list_maps, Recent(rounds=visit.query.rounds), pool=pool)
+    return Shown("maps.html", "Maps", {"found": answer})
+
+
+@pages.add("GET", "/maps/{pool}/{map}", READERS, query=Recent, public=True)
+async def show_one_map(visit: Visit) -> Shown:
+    """One map, on each server that played it."""
+    answer = await visit.ask(show_map, visit.query)
+    return Shown("map.html", answer.map.map, {"found": answer})
+
+
+# The decision log, the audit, the doctor and the jobs.
+
+LOG_SPANS = ((1.0, "the last hour"), (24.0, "a day"), (168.0, "a week"))
+"""Hours back from now that the log offers, in words."""
+LOG_LINES = 100
+
+
+class LogAsked(Reasons, frozen=True):
+    """Lines of the decision log, as people ask for them."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = LOG_LINES
+    """The most lines to show."""
+    hours: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    """Nothing older than this many hours."""
+
+
+@pages.add("GET", "/decisions", READERS, query=LogAsked)
+async def show_log(visit: Visit) -> Shown:
+    """The decision log, newest first, of one server or of all, about one player or about all."""
+    query: LogAsked = visit.query
+    answer = await show_decisions(visit.request(visit.asked_of(Reasons)))
+    kept = {name: getattr(query, name) for name in ("server", "player", "pool", "hours", "limit")}
+    if query.limit == LOG_LINES:
+        kept["limit"] = None
+    servers = sorted(visit.services.hosts)
+    values = {"found": answer, "asked": query, "kept": kept, "servers": servers, "spans": LOG_SPANS}
+    return Shown("decisions.html", "Decisions", values)
+
+
+class AuditAsked(Paged, frozen=True):
+    """Lines of the audit."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = LOG_LINES
+    """The most lines to show."""
+
+
+@pages.add("GET", "/audit", READERS, query=AuditAsked)
+async def show_changes(visit: Visit) -> Shown:
+    """The audit: each change by an admin, with the values before and after, newest first."""
+    query = visit.query
+    answer = await show_audit(visit.request(Paged(limit=query.limit, before=query.before, since=query.since)))
+    kept = {"limit": None if query.limit == LOG_LINES else query.limit, "since": query.since}
+    return Shown("audit.html", "Audit", {"found": answer, "kept": kept})
+
+
+@pages.add("GET", "/health", READERS)
+async def show_health(visit: Visit) -> Shown:
+    """The doctor's findings, which only admins may ask for, and the jobs."""
+    if not visit.admin:
+        return Shown("health.html", "Health", {"state": await show_servers(visit.request(Some())), "doctor": None})
+    state, doctor = await asyncio.gather(show_servers(visit.request(Some())), show_findings(visit.request(Look())))
+    return Shown("health.html", "Health", {"state": state, "doctor": doctor})
