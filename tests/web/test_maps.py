@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core.model import Mode, ServerId, Side
 from equipoise.store.listings import MapResult
-from equipoise.web.maps import new_teams_by_round
+from equipoise.web.evenness import new_teams_by_round
 from tests.web.daemon import Daemon
 from tests.wire.samples import HELLO, RED, ROUND, posted
 

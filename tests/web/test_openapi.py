@@ -17,9 +17,9 @@ from msgspec import inspect
 
 import equipoise
 from equipoise.web.openapi import PUBLIC, REFUSED, TABLE, WORDS, _cached_document, _walk, described, document
+from equipoise.web.pools import SplitsAsked
 from equipoise.web.public import PARTS, WHOLE, public_type
 from equipoise.web.routes import Request, Route
-from equipoise.web.splits import SplitsAsked
 from equipoise.wire.decode import decode_as
 from tests.web.daemon import Daemon
 

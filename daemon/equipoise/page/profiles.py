@@ -10,7 +10,7 @@ from msgspec import Meta
 from equipoise.errors import ScriptError
 from equipoise.page.pictures import curve
 from equipoise.page.visits import Download, Elsewhere, Pages, Shown, Visit
-from equipoise.web.decisions import Reasons, show_decisions
+from equipoise.web.administration import Reasons, show_decisions
 from equipoise.web.people import (
     Forget,
     Hide,

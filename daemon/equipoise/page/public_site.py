@@ -36,12 +36,11 @@ from equipoise.page.rendering import html, sentence, static_files
 from equipoise.page.site import HEADERS, NOBODY, TABLE, query_of, send_static
 from equipoise.page.visits import Browser, Elsewhere, Page, Reply, Shown, Visit
 from equipoise.page.visits import Shown as ShownPage
-from equipoise.web.evenness import Weeks
-from equipoise.web.maps import Recent, list_maps
+from equipoise.web.evenness import Recent, Weeks, list_maps
+from equipoise.web.logins import PREFIX, seen_through
 from equipoise.web.openapi import PUBLIC, document
 from equipoise.web.players import BesidePlayer, show_top
 from equipoise.web.pools import show_seasons
-from equipoise.web.proxies import PREFIX, seen_through
 from equipoise.web.public import published
 from equipoise.web.requests import Respond, connection_of
 from equipoise.web.rounds import HistoryFilter, list_rounds

@@ -12,10 +12,8 @@ from equipoise.errors import ScriptError
 from equipoise.page.pictures import calibration, histogram
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
 from equipoise.store.listings import Played
-from equipoise.web.administration import Look, show_findings
-from equipoise.web.decisions import Reasons, show_audit, show_decisions
-from equipoise.web.evenness import Weeks, show_evenness
-from equipoise.web.maps import EVEN, Recent, list_maps, show_map
+from equipoise.web.administration import Look, Reasons, show_audit, show_decisions, show_findings
+from equipoise.web.evenness import EVEN, Recent, Weeks, list_maps, show_evenness, show_map
 from equipoise.web.players import InPool
 from equipoise.web.pools import show_pools
 from equipoise.web.rounds import HistoryFilter, Report, Void, list_rounds, show_round, void_round

@@ -14,7 +14,6 @@ from equipoise.errors import ScriptError
 from equipoise.page import login, profiles, records, wall
 from equipoise.page.rendering import html, static_files
 from equipoise.page.visits import Browser, Download, Elsewhere, Page, Reply, Shown, Visit, check_form
-from equipoise.web.live import Watch, watch
 from equipoise.web.refusals import CALLER
 from equipoise.web.requests import (
     FORM,
@@ -26,6 +25,7 @@ from equipoise.web.requests import (
     connection_of,
     read_body,
 )
+from equipoise.web.rosters import Watch, watch
 from equipoise.web.routes import READERS, Caller, Request, Role, Services, Stream, in_router
 
 HEADERS = {

@@ -21,8 +21,7 @@ import msgspec
 from aiohttp import web
 
 from equipoise.errors import ScriptError
-from equipoise.web.logins import LONGEST_SECONDS
-from equipoise.web.proxies import PREFIX
+from equipoise.web.logins import LONGEST_SECONDS, PREFIX
 from equipoise.web.public import published
 from equipoise.web.requests import host_of
 from equipoise.web.routes import Caller, Paged, Request, Role, Services

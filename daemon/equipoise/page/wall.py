@@ -20,8 +20,8 @@ from equipoise.service.diagnosis import SCRIPTS, Script, awaited, is_old
 from equipoise.service.status import ServerStatus
 from equipoise.store.notes import Decision
 from equipoise.store.store import SoFar
-from equipoise.web.decisions import Chances, Decisions, Reasons, show_decisions
-from equipoise.web.maps import EVEN
+from equipoise.web.administration import Chances, Decisions, Reasons, show_decisions
+from equipoise.web.evenness import EVEN
 from equipoise.web.players import concealed_from, concealing, names_of
 from equipoise.web.rosters import MapSoFar, map_so_far, show_roster
 from equipoise.web.routes import ADMINS, READERS, Ask

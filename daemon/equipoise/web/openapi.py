@@ -25,10 +25,7 @@ import equipoise
 from equipoise.web import (
     administration,
     batches,
-    decisions,
     evenness,
-    live,
-    maps,
     people,
     players,
     pools,
@@ -36,7 +33,6 @@ from equipoise.web import (
     rosters,
     rounds,
     servers,
-    splits,
 )
 from equipoise.web.public import PARTS, public_type
 from equipoise.web.routes import ANYBODY, Answer, Request, Route, Routes
@@ -128,17 +124,13 @@ def _cached_document() -> bytes:
 TABLE: tuple[Route, ...] = (
     *batches.routes,
     *rounds.routes,
-    *splits.routes,
-    *maps.routes,
+    *pools.routes,
     *players.routes,
     *people.routes,
-    *pools.routes,
     *predictions.routes,
     *evenness.routes,
     *servers.routes,
     *rosters.routes,
-    *live.routes,
-    *decisions.routes,
     *administration.routes,
     *routes,
 )
@@ -157,7 +149,7 @@ PUBLIC: tuple[Route, ...] = tuple(
     if route.handler
     in {
         *(servers.show_servers, rosters.show_roster, pools.show_pools, players.show_top, pools.show_seasons),
-        *(pools.show_season, maps.list_maps, evenness.show_evenness, players.show_player, rounds.list_rounds),
+        *(pools.show_season, evenness.list_maps, evenness.show_evenness, players.show_player, rounds.list_rounds),
         rounds.show_round,
     }
 )

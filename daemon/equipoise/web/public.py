@@ -23,7 +23,7 @@ from equipoise.service.status import ServerStatus
 from equipoise.store.listings import Played
 from equipoise.store.notes import Chance, Decision
 from equipoise.store.pool_file import Standing
-from equipoise.web import decisions, evenness, maps, players, pools, rosters, rounds, servers
+from equipoise.web import administration, evenness, players, pools, rosters, rounds, servers
 from equipoise.web.routes import Ok, Services
 
 FEWEST = 3
@@ -116,7 +116,7 @@ _part(
 )
 _part(rosters.RosterFound, "server sides session live_seconds due results players bots bench turns")
 _part(Chance, "at chance low high players_a players_b cause", chances="chance low high")
-_part(decisions.Chances, "server sides chances", last=_filter("chances", _many_play))
+_part(administration.Chances, "server sides chances", last=_filter("chances", _many_play))
 
 
 def _told(line: Any) -> None:
@@ -136,7 +136,7 @@ def _told(line: Any) -> None:
 
 
 _part(Decision, "server at kind reason detail number", last=_told)
-_part(decisions.Decisions, "decisions names sides", last=_filter("decisions", lambda line: line.kind in DECIDED))
+_part(administration.Decisions, "decisions names sides", last=_filter("decisions", lambda line: line.kind in DECIDED))
 
 # Players.
 
@@ -202,10 +202,10 @@ OF_MANY: Mapping[str, Any] = {
     "null": "expected_a even",
     "unless": lambda self: self.rounds >= FEWEST_ROUNDS,
 }
-_part(maps.MapSeen, f"map mode sides {FIGURES}", **OF_MANY)
-_part(maps.ServerOnMap, f"server {FIGURES}", **OF_MANY)
-_part(maps.Maps, "pool rounds maps")
-_part(maps.MapFound, "pool map servers")
+_part(evenness.MapSeen, f"map mode sides {FIGURES}", **OF_MANY)
+_part(evenness.ServerOnMap, f"server {FIGURES}", **OF_MANY)
+_part(evenness.Maps, "pool rounds maps")
+_part(evenness.MapFound, "pool map servers")
 
 
 def _calibrated(figures: Any) -> None:

@@ -42,8 +42,8 @@ from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.service.host import Host
 from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics, Reading
+from equipoise.web.logins import HOST, seen_through
 from equipoise.web.openapi import TABLE
-from equipoise.web.proxies import HOST, seen_through
 from equipoise.web.refusals import BODY, CALLER, CUT, EVENTS, HEAD_BYTES, Refusals
 from equipoise.web.routes import STREAMED, Answer, Caller, Callers, Request, Route, Services, Stream, in_router
 from equipoise.wire import decode_as, split_form, unquoted

@@ -1,12 +1,12 @@
-"""Who stands where on a game server now, what this map's rounds brought, and what would make a scramble due.
+"""Who stands where on a game server now, what this map's rounds brought, what would make a scramble due; live changes.
 
-GET /v1/admin/servers/{server}/roster.
+GET /v1/admin/servers/{server}/roster, GET /v1/live.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 
 import msgspec
 
@@ -18,9 +18,10 @@ from equipoise.core.model import Entry, PlayerId, PlayerSummary, ServerId, Side
 from equipoise.core.wording import due_sentence
 from equipoise.errors import StoreError
 from equipoise.service.host import Host
+from equipoise.service.live import Reader
 from equipoise.store.listings import Result
-from equipoise.web.players import concealed_from, names_of
-from equipoise.web.routes import READERS, Ok, Request, Routes, Services
+from equipoise.web.players import concealed_from, names_of, without_ids
+from equipoise.web.routes import READERS, Ask, Ok, Request, Routes, Services, Stream
 
 routes = Routes()
 
@@ -187,3 +188,40 @@ def _skill(summary: PlayerSummary, entry: Entry, sides: tuple[str, str]) -> floa
         return summary.skills.commander.value
     word = sides[entry.side is Side.B]
     return summary.skills.sides[word].value if word in summary.skills.sides else summary.skills.average.value
+
+
+# The live stream: what changes on servers, as server-sent events, for pages and other programs.
+
+
+class Watch(Ask, frozen=True):
+    """The servers that a reader follows."""
+
+    server: str | None = None
+    """Only this server."""
+
+
+@routes.add(
+    "GET",
+    "/v1/live",
+    "What changes on servers, as server-sent events",
+    READERS,
+    query=Watch,
+    media_type="text/event-stream",
+)
+async def watch(request: Request, allowed: Callable[[], bool] = lambda: True) -> Stream:
+    """Every server, then every change; `allowed`: whether the caller may still read, asked now and then."""
+    live, server = request.services.live, request.query.server
+    reader = Reader(
+        who=request.caller.who,
+        cut=request.cut,
+        allowed=allowed,
+        server=None if server is None else request.services.host(server).server,
+        last=live.last_of(request.last_event),
+    )
+    return Stream(_concealing(live.read(reader), request), "text/event-stream", endless=True)
+
+
+async def _concealing(pieces: AsyncGenerator[bytes, None], request: Request) -> AsyncGenerator[bytes, None]:
+    async with aclosing(pieces):
+        async for piece in pieces:
+            yield without_ids(piece, await concealed_from(request))

@@ -43,8 +43,7 @@ from equipoise.service.spreads import Spreads
 from equipoise.shared.log import Server as PublishedServer
 from equipoise.shared.log import Survey
 from equipoise.store.store import Store
-from equipoise.web.logins import Login, Logins
-from equipoise.web.proxies import Network
+from equipoise.web.logins import Login, Logins, Network
 from equipoise.wire import Game
 from equipoise.workers.process import Warm
 from equipoise.workers.solving import SolvedSplits
