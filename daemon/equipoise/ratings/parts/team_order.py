@@ -19,7 +19,7 @@ import math
 from collections.abc import MutableSequence, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.truncated_gaussian import above, cdf, log_cdf, log_within, pdf, quantile, within
+from equipoise.ratings.parts.truncated_gaussian import above, beyond, cdf, log_cdf, log_within, pdf, quantile, within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,8 +142,12 @@ def expect(teams: Teams, count: int, unit: float) -> float:
 
 def expect_of_two(difference: float, variance: float, margin: float) -> tuple[float, float, float]:
     """The probabilities that the first team wins, that the second wins, and that they draw."""
-    first = above_margin(difference, margin, variance)
-    second = above_margin(-difference, margin, variance)
+    if variance > 0.0:
+        deviation = math.sqrt(variance)
+        t, edge = difference / deviation, margin / deviation
+        first, second = cdf(t - edge), cdf(-t - edge)
+    else:
+        first, second = above_margin(difference, margin, 0.0), above_margin(-difference, margin, 0.0)
     return first, second, max(0.0, 1.0 - first - second) if margin > 0.0 else 0.0
 
 
@@ -203,7 +207,8 @@ def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> in
         difference, variance = teams.mean[0] - teams.mean[1], teams.variance[0] + teams.variance[1]
         # A lower rank is the better one: positive if the first team won.
         ahead = ranks[first + 1] - ranks[first]
-        teams.slope[0], teams.curvature[0] = learn_of_two(difference, variance, margin, ahead)
+        wins, loses, _ = expect_of_two(difference, variance, margin)
+        teams.slope[0], teams.curvature[0] = learn_of_two(difference, variance, margin, ahead, wins, loses)
         teams.slope[1], teams.curvature[1] = -teams.slope[0], teams.curvature[0]
         return 1
     sort_by_rank(teams, ranks, first, count)
@@ -237,14 +242,25 @@ def log_evidence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float
     return total
 
 
-def learn_of_two(difference: float, variance: float, margin: float, ahead: int) -> tuple[float, float]:
-    """Slope of the first team, and curvature of both; `ahead` is above 0 if the first won, below if it lost."""
+def learn_of_two(
+    difference: float, variance: float, margin: float, ahead: int, wins: float, loses: float
+) -> tuple[float, float]:
+    """Slope of the first team, and curvature of both; `ahead` is above 0 if the first won, below if it lost.
+
+    `wins` and `loses` are its chances (`expect_of_two`): the mass that a win leaves is the chance of it.
+    """
     if variance <= KNOWN:
         return 0.0, 0.0
     deviation = math.sqrt(variance)
-    sign = -1.0 if ahead < 0 else 1.0
-    v, w = cut(sign * difference / deviation, margin / deviation, ahead == 0)
-    return sign * v / deviation, -w / variance
+    t, edge = difference / deviation, margin / deviation
+    if ahead > 0:
+        v, w = beyond(edge - t, wins)
+    elif ahead < 0:
+        v, w = beyond(edge + t, loses)
+        v = -v
+    else:
+        v, w = within(t, edge)
+    return v / deviation, -w / variance
 
 
 def cut(t: float, margin: float, drawn: bool) -> tuple[float, float]:

@@ -96,8 +96,13 @@ def above(t: float, margin: float) -> tuple[float, float]:
     (0.797885, 0.63662)
     """
     a = margin - t
+    return beyond(a, cdf(-a) if a < FAR else 0.0)
+
+
+def beyond(a: float, mass: float) -> tuple[float, float]:
+    """`above` an edge at a, where the mass Φ(-a) is known; from `FAR` on it is not read."""
     if a < FAR:
-        v = pdf(a) / cdf(-a)
+        v = pdf(a) / mass
         return v, v * (v - a)
     excess = 1.0 / (a + tail(a))
     v = a + excess

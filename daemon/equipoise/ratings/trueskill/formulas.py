@@ -222,8 +222,9 @@ def replay(
         mean, variance = sum_whole(begin, middle, members, records, at, c)
         other_mean, other_variance = sum_whole(middle, end, members, records, at, c)
         difference, both, margin = mean - other_mean, variance + other_variance, margin_of(end - begin, c.unit)
-        wins[a], wins[a + 1], draws[match] = expect_of_two(difference, both, margin)
-        slope, curvature = learn_of_two(difference, both, margin, ranks[a + 1] - ranks[a])
+        chance, other_chance, draws[match] = expect_of_two(difference, both, margin)
+        wins[a], wins[a + 1] = chance, other_chance
+        slope, curvature = learn_of_two(difference, both, margin, ranks[a + 1] - ranks[a], chance, other_chance)
         for place in range(begin, end):
             p = records[members[place]]
             update(p, slope if place < middle else -slope, curvature, 1.0, at, c)

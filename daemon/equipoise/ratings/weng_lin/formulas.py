@@ -70,14 +70,16 @@ def expect_pair(difference: float, c2: float, c: WengLinConstants) -> tuple[floa
     return first, 1.0 - first, 0.0
 
 
-def learn_pair(difference: float, c2: float, first: float, ahead: int, c: WengLinConstants) -> tuple[float, float]:
+def learn_pair(
+    difference: float, c2: float, first: float, second: float, ahead: int, c: WengLinConstants
+) -> tuple[float, float]:
     """Slope of the first team, and curvature of both without the deviation in γ.
 
-    `first` is the chance of `expect_pair`; `ahead` is above 0 if the first team won, below if it lost.
+    `first` and `second` are the chances of `expect_pair`; `ahead` is above 0 if the first team won, below if it lost.
     """
     deviation = math.sqrt(c2)
     if c.model == THURSTONE_MOSTELLER:
-        slope, curvature = learn_of_two(difference, c2, c.skills.unit, ahead)
+        slope, curvature = learn_of_two(difference, c2, c.skills.unit, ahead, first, second)
         return slope, curvature / deviation
     return (result(0, ahead) - first) / deviation, first * (first - 1.0) / (c2 * deviation)
 
@@ -133,8 +135,8 @@ def learn_pairs(sides: Teams, ranks: Ranks, first: int, count: int, c: WengLinCo
                 c2 = c.scale * (sides.variance[team] + sides.variance[other] + 2.0 * c.noise)
                 ahead = ranks[first + other] - ranks[first + team]
                 difference = sides.mean[team] - sides.mean[other]
-                chance, _, _ = expect_pair(difference, c2, c)
-                slope, curvature = learn_pair(difference, c2, chance, ahead, c)
+                chance, other_chance, _ = expect_pair(difference, c2, c)
+                slope, curvature = learn_pair(difference, c2, chance, other_chance, ahead, c)
                 sides.slope[team] += parts * slope
                 sides.curvature[team] += parts * curvature
 
@@ -218,7 +220,7 @@ def replay(
         difference, c2 = mean - other_mean, c.scale * (variance + other_variance + 2.0 * c.noise)
         chance, other_chance, draws[match] = expect_pair(difference, c2, c)
         wins[a], wins[a + 1] = chance, other_chance
-        slope, curvature = learn_pair(difference, c2, chance, ranks[a + 1] - ranks[a], c)
+        slope, curvature = learn_pair(difference, c2, chance, other_chance, ranks[a + 1] - ranks[a], c)
         first, second = curvature * math.sqrt(variance), curvature * math.sqrt(other_variance)
         for place in range(begin, end):
             p = records[members[place]]
