@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import shlex
 import shutil
@@ -29,6 +30,14 @@ NFL = (
 )
 """FiveThirtyEight's forecasts of the NFL, 2018 to 2020, and its ratings before them: github.com/fivethirtyeight/
 nfl-elo-game, data/nfl_games.csv (CC BY 4.0), whose K, margin, home advantage and reversion stand in forecast.py."""
+
+WORLD_CUP = (
+    *("--matches", DATA / "world_cup_matches.csv", "--participants", DATA / "world_cup_people.csv.gz"),
+    *("--model", "trueskill", "--initial", DATA / "world_cup_initial.csv.gz", "--top", "1000"),
+)
+"""Ratings of the squads of the World Cup of 2018 after 44 matches, begun with the players' marks in their clubs:
+github.com/MarcGumowski/WorldCup2018TrueSkill (MIT), npy/TrueSkill_Rating_Start.npy and _27_06_2018_AfterGame44.npy; a
+player is the team and the place in its list. The first match is left out: _15_06_2018_AfterGame2.npy has lost it."""
 
 
 def run(*arguments: str | Path) -> Result:
@@ -64,25 +73,18 @@ def test_each_part_of_a_published_league_is_needed(tmp_path: Path, left_out: str
     assert sum(wrong) > 400
 
 
-def test_a_trueskill_league_with_priors_replays(tmp_path: Path) -> None:
-    """Two against two with four priors; expected by `trueskill` 0.4.5, without draws."""
-    (tmp_path / "m.csv").write_text("match_id,outcome\none,win\n")
-    (tmp_path / "p.csv").write_text("match_id,team,player_id\none,1,ann\none,1,bob\none,2,cid\none,2,dan\n")
-    (tmp_path / "i.csv").write_text("player,mu,sigma\nann,20,8\nbob,25,6\ncid,25,7\ndan,30,5\n")
-    done = run(
-        *("lab", "replay", "--matches", tmp_path / "m.csv", "--participants", tmp_path / "p.csv"),
-        *("--model", "trueskill", "--set", "draw_probability=0", "--initial", tmp_path / "i.csv", "--json"),
-    )
-    places = {row["player"]: row for row in json.loads(done.output)}
-    expected = {
-        "ann": (25.109937, 7.164434),
-        "bob": (27.874582, 5.656405),
-        "cid": (21.087575, 6.447863),
-        "dan": (28.003593, 4.803312),
-    }
-    for player, (mu, sigma) in expected.items():
-        assert places[player]["rating"] + 3 * places[player]["uncertainty"] == pytest.approx(mu, abs=1e-5)
-        assert places[player]["uncertainty"] == pytest.approx(sigma, abs=1e-5)
+def test_the_ratings_of_a_published_trueskill_league_with_priors_come_out_of_one_command() -> None:
+    """Those of 736 players, whose first ratings are from their clubs: to 1e-7, which `trueskill`'s own Φ is good for."""
+    places = {row["player"]: row for row in json.loads(run("lab", "replay", *WORLD_CUP, "--json").output)}
+    with gzip.open(DATA / "world_cup_initial.csv.gz", "rt") as file:
+        published = list(csv.DictReader(file))
+    assert len(published) == len(places) == 736
+    for row in published:
+        place = places[row["player_id"]]
+        assert place["uncertainty"] == pytest.approx(float(row["sigma_after"]), abs=1e-7)
+        assert place["rating"] + 3 * place["uncertainty"] == pytest.approx(float(row["mu_after"]), abs=1e-7)
+    moves = [abs(float(row["mu_after"]) - float(row["mu"])) for row in published]
+    assert min(moves) > 1e-3, "each team has played"
 
 
 def test_the_chance_of_a_coming_match_is_by_all_matches_and_a_home_is_worth_something() -> None:
@@ -107,13 +109,13 @@ def test_the_curve_of_a_player_ends_at_their_rating_and_all_ratings_are_written(
 def test_the_commands_of_the_document_run_as_they_stand_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     section = LAB.read_text().partition("## A published league")[2].partition("```\n")[2].partition("```")[0]
     commands = section.replace("\\\n", " ").splitlines()
-    for name in ("nfl_games.csv", "nfl_initial.csv"):
-        shutil.copy(DATA / name, tmp_path)
+    for file in (*DATA.glob("nfl_*"), *DATA.glob("world_cup_*")):
+        shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
     for command in commands:
         done = run(*shlex.split(command)[1:])
         assert done.exit_code == 0, done.output
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert len(rows(tmp_path / "forecasts.csv")) == 803
 
 
