@@ -74,7 +74,7 @@ def test_each_part_of_a_published_league_is_needed(tmp_path: Path, left_out: str
 
 
 def test_the_ratings_of_a_published_trueskill_league_with_priors_come_out_of_one_command() -> None:
-    """Those of 736 players, whose first ratings are from their clubs: to 1e-7, which `trueskill`'s own Φ is good for."""
+    """Those of 736 players, which begin with marks: to 1e-7, which `trueskill`'s Φ is good for."""
     places = {row["player"]: row for row in json.loads(run("lab", "replay", *WORLD_CUP, "--json").output)}
     with gzip.open(DATA / "world_cup_initial.csv.gz", "rt") as file:
         published = list(csv.DictReader(file))
