@@ -482,6 +482,30 @@ async def test_orders_of_the_map_before_reach_nobody_on_the_next_one(rig: Rig) -
     assert {type(order) for order in reply.orders} == {f.Tell}, "the admin is answered, and nobody is moved"
 
 
+@pytest.mark.parametrize("late", [True, False], ids=["in the batch before", "in the same one"])
+@played
+async def test_places_and_locks_from_before_the_game_swapped_the_sides_name_the_new_colours(
+    rig: Rig, late: bool
+) -> None:
+    await rig.hello(FULL, Mode.PAYLOAD, e.Phase.RUNNING)
+    await rig.host.command(("scramble", "now"), "token:ann")
+    ordered = next(order for order in (await rig.post()).orders if isinstance(order, f.Assign))
+    events = (e.OrderDone(1.0, ordered.order), e.SideWanted(1.0, player(99), None))
+    if late:  # its answer came too late for the script: the next one has it
+        rig.host.answer_seconds = 0.0
+        assert not (await rig.post(*events)).orders
+        rig.host.answer_seconds = 60.0
+        reply = await rig.post(e.SidesSwitched(2.0))
+    else:
+        reply = await rig.post(*events, e.SidesSwitched(2.0))
+
+    told = {order.player: order.side for order in reply.orders if isinstance(order, f.Lock)}
+    assert len(told) == len(FULL.entries) + 1
+    assert told == {one: lock.side for one, lock in rig.host.session.memory.locks.items()}
+    [place] = [order for order in reply.orders if isinstance(order, f.Place)]
+    assert place.side is told[place.player]
+
+
 @played
 async def test_a_dry_run_orders_nothing(rig: Rig) -> None:
     await rig.hello(FULL, Mode.KOTH, e.Phase.RUNNING)

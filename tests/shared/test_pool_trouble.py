@@ -168,9 +168,10 @@ def test_a_start_that_cannot_read_the_log_makes_no_old_memory_newer_than_what_th
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("ahead", [0.0, 3600.0, -3600.0], ids=["same time", "an hour ahead", "an hour behind"])
 @pytest.mark.parametrize("restarts", [False, True], ids=["as it is", "restarted"])
 def test_a_server_that_moves_goes_on_where_it_was_and_back_again(
-    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: bool
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: bool, ahead: float
 ) -> None:
     url = postgres.url(postgres.database())
     monkeypatch.setattr(Sharing, "database_of", staticmethod(lambda store: url))
@@ -190,7 +191,9 @@ def test_a_server_that_moves_goes_on_where_it_was_and_back_again(
             assert reply.rounds == {names[-1]: "stored"}
 
     async def run() -> None:
-        async with Rig(tmp_path / "one") as one, Rig(tmp_path / "two") as two:
+        clock = GivenClock()
+        clock.now += ahead
+        async with Rig(tmp_path / "one", clock=clock) as one, Rig(tmp_path / "two") as two:
             for visit, rig in enumerate((one, two, one, two)):
                 if visit:
                     await until_equal(one.pool, two.pool)

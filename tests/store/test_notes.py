@@ -249,7 +249,7 @@ def test_of_the_names_that_wait_those_used_longest_ago_are_forgotten() -> None:
 def test_a_memory_waits_unless_a_round_has_stored_one_as_new(at: float, waits: bool) -> None:
     unwritten = Unwritten()
     unwritten.add([SessionMemory(SERVER, b"noted", 5.0)])
-    unwritten.supersede(ServerId("another"), 9.0)
-    unwritten.supersede(SERVER, at)
+    unwritten.supersede(SessionMemory(ServerId("another"), b"of a round", 9.0))
+    unwritten.supersede(SessionMemory(SERVER, b"of a round", at))
 
     assert len(unwritten) == waits

@@ -312,6 +312,35 @@ class Remembered:
         return Remembered(self.memory, boot, seq, boots)
 
 
+class _Batch(msgspec.Struct):
+    """The batch that a memory is as of."""
+
+    boot: int
+    seq: int
+    superseded: tuple[int, ...] = ()
+
+
+def replaces(data: bytes, at: float, other: bytes, other_at: float) -> bool:
+    """Tell whether a memory that is written now, encoded and as of a time, goes in the place of another.
+
+    Machines' clocks differ, so that times only count within one batch, which one machine has answered: batches of a
+    boot are numbered, and a boot knows those that it superseded. Of two that know nothing of each other the one that is
+    written last counts.
+
+    >>> replaces(b'{"boot": 7, "seq": 3}', 5000.0, b'{"boot": 7, "seq": 4}', 1400.0)
+    False
+    >>> replaces(b'{"boot": 8, "seq": 1, "superseded": [7]}', 1400.0, b'{"boot": 7, "seq": 4}', 5000.0)
+    True
+    """
+    try:
+        new, old = msgspec.json.decode(data, type=_Batch), msgspec.json.decode(other, type=_Batch)
+    except msgspec.MsgspecError:  # of another version
+        return at >= other_at
+    if new.boot == old.boot:
+        return (new.seq, at) >= (old.seq, other_at)
+    return new.boot not in old.superseded or old.boot in new.superseded
+
+
 def encode_memory(remembered: Remembered) -> bytes:
     """JSON. Phrases are written by name, because their English text may change between versions."""
     plain = msgspec.to_builtins(remembered)

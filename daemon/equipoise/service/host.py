@@ -40,7 +40,7 @@ from equipoise.service.log import Repeats
 from equipoise.service.lookups import Lookups, outlook_now, propose_moves
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, RefusedBatches, ServerStatus, StaleScripts
-from equipoise.service.work import Journal, Questions, Seen, Work, lasting
+from equipoise.service.work import Journal, Questions, Seen, Work, lasting, switched
 from equipoise.store.store import Store
 from equipoise.versions import order
 from equipoise.wire import Batch, Reply
@@ -510,6 +510,8 @@ class Host:
         """Let collected orders go out with the next reply, which may be this work's own."""
         if work.new_session:
             self._outbox, work.new_session = lasting(self._outbox), False
+        if work.switched:
+            self._outbox, work.switched = switched(self._outbox), False
         self._outbox += work.orders
         work.orders = []
 

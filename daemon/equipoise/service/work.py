@@ -33,6 +33,7 @@ from equipoise.core.events import (
     RosterSeen,
     RoundEnded,
     ScriptEvent,
+    SidesSwitched,
     SolveFailed,
     SplitSolved,
     SummariesLoaded,
@@ -86,6 +87,8 @@ class Work:
     orders: list[f.Order] = field(default_factory=list)
     new_session: bool = False
     """A session began in it."""
+    switched: bool = False
+    """The game swapped the sides in it."""
     decisions: list[f.LogDecision] = field(default_factory=list)
     look_ups: list[f.LookUp] = field(default_factory=list)
     rounds: dict[RoundId, RoundStatus] = field(default_factory=dict)
@@ -136,6 +139,8 @@ class Work:
 
     def _receive(self, event: ScriptEvent) -> Iterable[f.Effect]:
         """Return the effects of an event; where it begins a session, orders of the one before are dropped."""
+        if isinstance(event, SidesSwitched):
+            self.orders, self.switched = switched(self.orders), not self.switched
         session = self.session.memory.session
         effects = self.session.receive(event, self.clock.monotonic())
         if self.session.memory.session != session:
@@ -455,6 +460,17 @@ class Attempt:
 def lasting(orders: Iterable[f.Order]) -> list[f.Order]:
     """Return the orders that reach a script in its next session, lines for somebody: the others are of another map."""
     return [order for order in orders if isinstance(order, f.Tell)]
+
+
+def switched(orders: Iterable[f.Order]) -> list[f.Order]:
+    """Return orders that reach the script when the game has swapped the sides, with the new colours.
+
+    Moves are cancelled then; who is assigned to a side by its colour is locked there when that is done.
+    """
+    return [
+        replace(order, side=order.side.other) if isinstance(order, f.Place | f.Lock) and order.side else order
+        for order in orders
+    ]
 
 
 # What is written down behind the replies: session memory, decisions, orders in the game and names. Never rounds.

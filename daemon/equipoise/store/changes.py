@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,9 +26,9 @@ import msgspec
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
 from equipoise.shared.bodies import OWN, Piece, Rows, Value, piece_decoder
-from equipoise.store import people, snapshots
+from equipoise.store import people, rounds, snapshots
 from equipoise.store.connection import reading, store_errors
-from equipoise.store.notes import Audit
+from equipoise.store.notes import Audit, SessionMemory
 from equipoise.store.people import InForgetting, RenamedSnapshot
 from equipoise.store.players import encoded
 from equipoise.store.rounds import next_number
@@ -106,8 +107,8 @@ class Taken:
     """People of this store who have a stand-in now; the files are still to be cleaned."""
     reference: bool = False
     """The state of a sequential system came with it."""
-    memories: dict[ServerId, float] = field(default_factory=dict)
-    """Servers whose session has another memory now, and since when."""
+    memories: list[SessionMemory] = field(default_factory=list)
+    """Those of servers' sessions that have another one now."""
 
 
 class DamagedEvent(StoreError):
@@ -447,6 +448,11 @@ def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _N
     if name == "audit" and numbers.of_all:  # this store keeps its own lines, and has most of the others
         there = set(db.execute(f"SELECT {', '.join(rows.columns)} FROM audit"))
         written = [row for row in written if row not in there]
+    if name == "sessions":
+        memories = [_memory(rows.columns, row) for row in written]
+        newer = [rounds.is_newer(db, each.server, each.memory, each.at) for each in memories]
+        written = [*compress(written, newer)]
+        taken.memories += compress(memories, newer)
     _note(name, rows.columns, written, taken)
     columns = [*(["pool"] if table.of_pool else []), *rows.columns]
     statement = f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
@@ -454,8 +460,7 @@ def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _N
         by_pool = table.of_pool and not {*table.key[:1]} & {*table.numbers}  # numbers are of all pools
         keys = [*(["pool"] if by_pool else []), *table.key]
         sets = ", ".join(f"{column} = excluded.{column}" for column in rows.columns if column not in table.key)
-        later = " WHERE excluded.at >= at" if name == "sessions" else ""
-        statement += f" ON CONFLICT ({', '.join(keys)}) DO " + (f"UPDATE SET {sets}{later}" if sets else "NOTHING")
+        statement += f" ON CONFLICT ({', '.join(keys)}) DO " + (f"UPDATE SET {sets}" if sets else "NOTHING")
     db.executemany(statement, [(pool, *row) if table.of_pool else row for row in written])
 
 
@@ -495,9 +500,11 @@ def _note(name: str, columns: Sequence[str], rows: Sequence[Sequence[Value | byt
     taken.parts |= name == "shared" and bool(rows)
     taken.rewritten |= name == "hidden"
     taken.reference |= name == "snapshots" and bool(rows)
-    if name == "sessions" and "at" in columns:
-        server, at = columns.index("server"), columns.index("at")
-        taken.memories.update((ServerId(str(row[server])), float(str(row[at]))) for row in rows)
+
+
+def _memory(columns: Sequence[str], row: Sequence[Value | bytes]) -> SessionMemory:
+    server, memory, at = (row[columns.index(name)] for name in ("server", "memory", "at"))
+    return SessionMemory(ServerId(str(server)), bytes(memory), float(at))  # type: ignore[arg-type]
 
 
 def drop(db: sqlite3.Connection, pool: str) -> None:

@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from equipoise.core.memory import replaces
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.connection import savepoint, store_errors, touch, unsynced
@@ -358,12 +359,12 @@ class Unwritten:
             self.add(notes)
             self.add(newer)
 
-    def supersede(self, server: ServerId, at: float) -> None:
-        """A round has stored the server's memory as of `at`: one that waits from before must not replace it."""
+    def supersede(self, stored: SessionMemory) -> None:
+        """A server's memory came with a round: one that waits from before must not replace it."""
         with self._lock:
-            memory = self._memories.get(server)
-            if memory is not None and memory.at <= at:
-                del self._memories[server]
+            waiting = self._memories.get(stored.server)
+            if waiting is not None and replaces(stored.memory, stored.at, waiting.memory, waiting.at):
+                del self._memories[stored.server]
 
 
 # Notes on their way into SQLite: written behind rounds, those of a second in one transaction.

@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import Count
+from equipoise.core.memory import replaces
 from equipoise.core.model import Counts, Participant, PlayerId, Round, RoundId, ServerId, Side, Span
 from equipoise.store import players
 from equipoise.store.players import Change, PlayerRow, SharedParts, encoded
@@ -213,11 +214,14 @@ def remember_if_newer(
     db: sqlite3.Connection, server: ServerId, memory: bytes, at: float, *, older_too: bool = False
 ) -> None:
     """Store a session's memory unless a newer one is there, or also then."""
-    db.execute(
-        "INSERT INTO sessions (server, memory, at) VALUES (:server, :memory, :at) ON CONFLICT (server) DO UPDATE SET "
-        "memory = excluded.memory, at = excluded.at WHERE excluded.at >= at OR :older_too",
-        {"server": server, "memory": memory, "at": at, "older_too": older_too},
-    )
+    if older_too or is_newer(db, server, memory, at):
+        db.execute("INSERT OR REPLACE INTO sessions (server, memory, at) VALUES (?, ?, ?)", (server, memory, at))
+
+
+def is_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> bool:
+    """Return whether a session's memory goes in the place of the one that is stored."""
+    row = db.execute("SELECT memory, at FROM sessions WHERE server = ?", (server,)).fetchone()
+    return row is None or replaces(memory, at, bytes(row[0]), row[1])
 
 
 def memory(db: sqlite3.Connection, server: ServerId) -> bytes | None:

@@ -71,7 +71,17 @@ from equipoise.store.connection import (
 from equipoise.store.earlier import Earlier, Rule
 from equipoise.store.listings import Company, EditOf, MapResult, Played, StoredMatch
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
-from equipoise.store.notes import NOTES_RETRY_SECONDS, NOTES_SECONDS, Audit, Chance, Decision, Log, Note, Noting
+from equipoise.store.notes import (
+    NOTES_RETRY_SECONDS,
+    NOTES_SECONDS,
+    Audit,
+    Chance,
+    Decision,
+    Log,
+    Note,
+    Noting,
+    SessionMemory,
+)
 from equipoise.store.past import SeeEvent, SeeRound, Strike
 from equipoise.store.people import InForgetting, RenamedSnapshot
 from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
@@ -240,7 +250,8 @@ class Store:
             # Behind the commit: until then the memories of these rounds might still be rolled back.
             for submission, answer in zip(group, outcomes, strict=False):
                 if isinstance(answer, RatedRound) and not answer.again and submission.memory is not None:
-                    self._notes.unwritten.supersede(submission.record.round.server, submission.at)
+                    server = submission.record.round.server
+                    self._notes.unwritten.supersede(SessionMemory(server, submission.memory, submission.at))
             return outcomes
 
         # Not `_write`: the transaction is opened inside, so that something can follow its commit on the same thread.
@@ -832,9 +843,8 @@ class Store:
                         if not taken:
                             raise
                         break
-            # What waits to be written is older than the memory that came with a round.
-            for server, at in (each for one in taken for each in one.memories.items()):
-                self._notes.unwritten.supersede(server, at)
+            for memory in (each for one in taken for each in one.memories):
+                self._notes.unwritten.supersede(memory)
             self._note_followed(db)
             return taken
 
