@@ -14,8 +14,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from random import SystemRandom
+from tempfile import TemporaryDirectory
 from threading import Thread
 from types import MappingProxyType
 
@@ -160,7 +162,7 @@ class Daemon:
         return self._process.wait(START_SECONDS)
 
     def _run(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = environment_of_all()
         if self._clock.exists():
             paths = filter(None, (str(CLOCK), environment.get("PYTHONPATH")))
             environment |= {"PYTHONPATH": os.pathsep.join(paths), "CHAOS_CLOCK": str(self._clock)}
@@ -211,6 +213,17 @@ class Daemon:
     def _write_secret(self, name: str) -> None:
         digest = hashlib.sha256(secret_of(name).encode()).hexdigest()
         (self.folder / f"{name}.sha256").write_text(digest + "\n")
+
+
+@cache
+def _compiled() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="equipoise-compiled-")  # it goes with this process
+
+
+def environment_of_all() -> dict[str, str]:
+    """The environment of each process of Equipoise: the first one compiles the package for all, outside of its tree."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": _compiled().name}
 
 
 def waited_for_processor(pid: int) -> float:

@@ -1,4 +1,4 @@
-"""Neighbours that mean harm: game servers' RCON (TCP) and A2S (UDP), and webhooks (HTTP).
+"""Neighbours that mean harm: game servers' RCON (TCP), A2S (UDP) and web admin (HTTP), and webhooks (HTTP).
 
 Each draws anew for every connection or packet what it does. The forms of packets are those of "Source RCON Protocol"
 and "Server queries" of the Valve Developer Community.
@@ -23,6 +23,7 @@ LONGEST = 8.0
 AUTH, AUTH_RESPONSE, VALUE = 3, 2, 0
 PLAIN, SPLIT = b"\xff\xff\xff\xff", b"\xfe\xff\xff\xff"
 CHALLENGE = PLAIN + b"A\x0b\x0d\x0e\x0f"
+STATE = b'{"map": "ns2_veil", "server_name": "Fair", "player_list": [], "cheats": "false"}'
 INFO = PLAIN + b"I\x11Fair Arena\0koth_harvest\0tf\0Team Fortress\0" + struct.pack("<HBBB", 440, 3, 24, 1) + b"dl\0\x01"
 
 
@@ -172,6 +173,47 @@ class Webhook(Tcp):
         client.sendall(b"HTTP/1.1 204 Done\r\n\r\n")
 
 
+class WebAdmin(Webhook):
+    """NS2's: a question about its state, or a command, with a login that is asked for."""
+
+    def one(self, client: socket.socket) -> None:
+        head = client.recv(65536)
+        if head and b"\r\nAuthorization:" not in head and self.rng.random() < 0.7:
+            realm = self.rng.choice((b"ns2", b"x" * 5000, b"\xff\xfe", b""))
+            client.sendall(b'HTTP/1.1 401 Login\r\nWWW-Authenticate: Digest realm="%s", ' % realm)
+            client.sendall(b'nonce="%d", qop="auth"\r\nContent-Length: 0\r\n\r\n' % self.rng.randrange(10**9))
+            return
+        ways = (self.silent, self.cut, self.slow, self.endless, self.packed, self.broken, self.elsewhere, self.no_http)
+        self.draw(*ways, self.loads, self.half, self.strange, self.crowded, self.no_login, self.right, self.right)(
+            client
+        )
+
+    def says(self, client: socket.socket, body: bytes) -> None:
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+    def loads(self, client: socket.socket) -> None:
+        self.says(client, self.rng.choice((b"", b" \r\n")))
+
+    def half(self, client: socket.socket) -> None:
+        self.says(client, STATE[: self.rng.randrange(1, len(STATE))])
+
+    def strange(self, client: socket.socket) -> None:
+        self.says(
+            client, self.rng.choice((b"[]", b"null", b"1e999", b"[" * 100_000, b'{"map": 1}', b'{"map": "\xff"}'))
+        )
+
+    def crowded(self, client: socket.socket) -> None:
+        """More players than an answer may have bytes."""
+        self.says(client, STATE.replace(b"[]", b"[" + b'{"isbot": "false"},' * 100_000 + b"{}]"))
+
+    def no_login(self, client: socket.socket) -> None:
+        """A refusal without a way to log in, which is not one of the password."""
+        client.sendall(b"HTTP/1.1 401 Login\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n")
+
+    def right(self, client: socket.socket) -> None:
+        self.says(client, STATE)
+
+
 class Query(Neighbour):
     """A2S."""
 
@@ -234,15 +276,15 @@ def packets(data: bytes) -> Iterator[int]:
 
 
 @contextmanager
-def neighbours(rng: Random, tried: Counter[str]) -> Iterator[tuple[Rcon, Query, Webhook]]:
+def neighbours(rng: Random, tried: Counter[str]) -> Iterator[tuple[Rcon, WebAdmin, Query, Webhook]]:
     """One of each, until the block ends."""
     ends = Event()
-    all_three = tuple(kind(Random(rng.random()), ends, tried) for kind in (Rcon, Query, Webhook))
-    threads = [Thread(target=each.serve) for each in all_three]
+    everybody = tuple(kind(Random(rng.random()), ends, tried) for kind in (Rcon, WebAdmin, Query, Webhook))
+    threads = [Thread(target=each.serve) for each in everybody]
     for thread in threads:
         thread.start()
     try:
-        yield all_three  # type: ignore[misc]
+        yield everybody  # type: ignore[misc]
     finally:
         ends.set()
         for thread in threads:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -17,10 +18,11 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 from threading import Event
+from typing import Any
 
 from tests.chaos import browsing, stored
 from tests.chaos.calls import Request, ask, bearer
-from tests.chaos.daemon import COMMAND, Daemon, Ended
+from tests.chaos.daemon import COMMAND, Daemon, Ended, environment_of_all
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
 from tests.chaos.peers import PASSWORD, neighbours
@@ -37,7 +39,7 @@ SYSTEMS = (
 """docs/ratings.md has them."""
 HAPPENINGS = 6
 """In a round."""
-FEW, MANY = 2, (10, 80)
+FEW, MANY = 2, (20, 160)
 """Rounds of each server in the first trial, and in a later one: an evening's end costs as much as a hundred rounds."""
 REFUSED = {"changed", "present", "refused", "waits", "unavailable", "busy", "not_found", "rating"}
 """Codes of edits that cannot be made, or not now: also of a round that is not rated, a rating too low."""
@@ -45,12 +47,18 @@ MOST_GROWN = 150 << 20
 """Bytes: a few rounds of two pools, and no answer of a neighbour that is a gigabyte."""
 CLOSE = 1e-9
 """TeamSkill's replay sums in another order."""
+OF_ROUND = "rounds.pool, server, rounds.id, rounds.number"
 NUMBERS = {
-    "rounds": "number, pool, prediction, balance_prediction, said, unevenness",
-    "participants": "pool, player, round, before, after, prediction, score, rounds, visible, state",
-    "players": "pool, id, rating, rounds, visible, state",
+    "rounds": f"SELECT {OF_ROUND}, prediction, balance_prediction, said, unevenness FROM rounds",
+    "participants": (
+        f"SELECT {OF_ROUND}, player, before, after, participants.prediction, score, rounds, visible, state "
+        "FROM participants JOIN rounds ON rounds.number = round"
+    ),
+    "players": "SELECT pool, id, rating, rounds, visible, state FROM players",
 }
-"""What a rating system made, by table: a replay makes the same."""
+"""What a rating system made, by table: a replay makes the same, and so does another machine of a shared pool."""
+DATABASE = re.compile(r"(?m)^database.*\n")
+"""The lines by which a pool is shared."""
 
 
 class Evening:
@@ -81,6 +89,8 @@ class Evening:
         self.daemon.config.write_text(configure(self.daemon.config.read_text(), self.folder))
         self.calm = Event()
         self.calm.set()
+        self.database: Any = None
+        """The server of a shared pool's log."""
         self.tried: Counter[str] = Counter()
         self.forgotten: dict[str, str] = {}
         """People who were forgotten, and who stands in their place."""
@@ -147,9 +157,14 @@ class Evening:
         while not self.pauses(ends, rounds):
             rounds = rng.uniform(0.0, 20.0)
             self.calm.clear()
-            fault = rng.choice(("kill", "kill", "stop", "hold", "lock"))
+            faults = ["kill", "kill", "stop", "hold", "lock", *(3 * ["database"] if self.database else [])]
+            fault = rng.choice(faults)
             self.tried[fault] += 1
-            if fault == "kill":
+            if fault == "database":
+                self.database.stop(rng.choice((signal.SIGINT, signal.SIGKILL)))
+                time.sleep(2.0 * rng.random() ** 2)
+                self.database.start()
+            elif fault == "kill":
                 daemon.kill()
                 daemon.start()
             elif fault == "stop":
@@ -258,6 +273,8 @@ class Evening:
             return
         try:
             live = self.known()
+            if self.database is not None:
+                self.check_another_machine()
             self.daemon.kill()
             self.daemon.start()
             for player, there in self.known().items():
@@ -304,6 +321,29 @@ class Evening:
                 return f"the teams of {crowd.server} are made by {by}"
         return None
 
+    def check_another_machine(self) -> None:
+        """A machine that joins the shared pools from nothing has the same numbers."""
+        folder = self.folder / "another"
+        (folder / "state").mkdir(parents=True)
+        another = Daemon(folder, folder / "state", {}, {})
+        text = self.daemon.config.read_text().replace(f'"{self.daemon.state}"', f'"{another.state}"')
+        text = text.replace(f"port = {self.daemon.port}", f"port = {another.port}").replace('"one"', '"another"')
+        another.config.write_text(text)
+        for file in self.folder.iterdir():
+            if file.is_file() and file.stat().st_size < 100:  # secrets
+                shutil.copy(file, folder)
+        here = numbers_of(self.store, {})
+        another.start()
+        try:
+            ends_at = time.monotonic() + PATIENCE
+            while (apart := apart_by(here, numbers_of(folder / "state" / "equipoise.db", {}))) and (
+                time.monotonic() < ends_at
+            ):
+                time.sleep(0.2)
+        finally:
+            another.kill()
+        self.trial.verdict.differ += [f"on another machine: {each}" for each in apart]
+
     def get(self, path: str) -> Json:
         answer = ask(self.daemon.port, Request("GET", f"/v1/admin/{path}", bearer(self.daemon.token)), 60.0)
         if answer is None or not answer.ok:
@@ -348,42 +388,49 @@ class Evening:
         copy = self.folder / "copy"
         shutil.copytree(self.daemon.state, copy / "state")
         config = copy / "config.toml"
-        config.write_text(self.daemon.config.read_text().replace(f'"{self.daemon.state}"', f'"{copy / "state"}"'))
+        text = self.daemon.config.read_text().replace(f'"{self.daemon.state}"', f'"{copy / "state"}"')
+        config.write_text(DATABASE.sub("", text))
         for file in self.folder.iterdir():
             if file.is_file() and file.stat().st_size < 100:  # secrets
                 shutil.copy(file, copy)
         store = copy / "state" / "equipoise.db"
         with closing(sqlite3.connect(store, isolation_level=None)) as database:
             database.execute("DELETE FROM snapshots")
+            database.execute("DELETE FROM followed")  # as a machine that has left the shared pools
             query = "SELECT pool, max(number) FROM edits WHERE action IN ('refit', 'spread') GROUP BY pool"
             anew = dict(database.execute(query).fetchall())
         before = numbers_of(store, anew)
         for pool in self.pools:
             words = [*COMMAND, "pool", "recompute", pool, "--config", str(config), "--yes", "--json"]
-            ended = subprocess.run(words, capture_output=True, text=True, check=False)
+            ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environment_of_all())
             if ended.returncode:
                 self.trial.verdict.answers.append(f"{' '.join(words[2:5])}: exit {ended.returncode}: {ended.stderr}")
-        after = numbers_of(store, anew)
-        for key in sorted({*before, *after}):
-            if differ(before.get(key), after.get(key)):
-                self.trial.verdict.replay.append(f"{key}: stored {before.get(key)}, replayed {after.get(key)}"[:900])
+        self.trial.verdict.replay += apart_by(before, numbers_of(store, anew))
 
 
 def numbers_of(store: Path, anew: Mapping[str, int]) -> dict[str, Json]:
     """What rating systems made since the event by which all before it in a pool was rated anew, by table and key."""
     found: dict[str, Json] = {}
     with stored.reading(store) as database:
-        for table, columns in NUMBERS.items():
-            for row in database.execute(f"SELECT {columns} FROM {table}"):
+        for table, query in NUMBERS.items():
+            for row in database.execute(query):
                 values = dict(row)
-                event = values.get("round") or values.get("number")  # a player is of no one event
+                event = values.pop("number", None)  # a player is of no one event
                 if event is not None and event <= anew.get(values["pool"], 0):
                     continue
                 if isinstance(values.get("state"), str):
                     values["state"] = json.loads(values["state"])
-                keys = [str(values.pop(name)) for name in ("number", "pool", "id", "player", "round") if name in values]
+                keys = [str(values.pop(name)) for name in ("pool", "server", "id", "player") if name in values]
                 found[f"{table} {' '.join(keys)}"] = values
     return found
+
+
+def apart_by(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[str]:
+    return [
+        f"{key}: stored {before.get(key)}, then {after.get(key)}"[:900]
+        for key in sorted({*before, *after})
+        if differ(before.get(key), after.get(key))
+    ]
 
 
 def differ(one: object, other: object) -> bool:
@@ -444,9 +491,9 @@ def people_and_faults(trial: Trial) -> int:
 
 
 def people_and_neighbours(trial: Trial) -> int:
-    """RCON, A2S and webhooks of those who mean harm: rounds, answers and the loop do not notice them."""
+    """RCON, web admin, A2S and webhooks of those who mean harm: rounds, answers and the loop do not notice them."""
     tried: Counter[str] = Counter()
-    with neighbours(trial.rng, tried) as (rcon, query, webhook):
+    with neighbours(trial.rng, tried) as (rcon, web_admin, query, webhook):
 
         def configure(text: str, folder: Path) -> str:
             (folder / "rcon").write_text(f"{PASSWORD}\n")
@@ -456,6 +503,8 @@ def people_and_neighbours(trial: Trial) -> int:
             peer = f'rcon = "127.0.0.1:{rcon.port}"\nrcon_password_file = "rcon"\nquery = "127.0.0.1:{query.port}"\n'
             for server in ("koth-1", "koth-2"):
                 text = text.replace(f"[server.{server}]\n", f"[server.{server}]\n{peer}")
+            login = f'rcon = "127.0.0.1:{web_admin.port}"\nrcon_user = "equipoise"\nrcon_password_file = "rcon"\n'
+            text = text.replace("[server.ns2-1]\n", f"[server.ns2-1]\n{login}")
             at = f'url = "http://127.0.0.1:{webhook.port}/api/webhooks/1/token"'
             return (
                 f'{text}[notice.discord]\nkind = "discord"\nstatus = true\n{at}\n'
@@ -463,7 +512,7 @@ def people_and_neighbours(trial: Trial) -> int:
             )
 
         servers = {"koth-1": ("own", "koth"), "koth-2": ("both", "koth"), "arena-1": ("both", "arena")}
-        evening = Evening(trial, {"own": JOINT, "both": BOTH}, servers, configure)
+        evening = Evening(trial, POOLS, {**servers, "ns2-1": ("ns2", "ns2")}, configure)
         before = memory(evening.daemon.pid)
         evening.plays(evening.asks)
         grown = memory(evening.daemon.pid) - before
@@ -513,6 +562,34 @@ def people_and_edits(trial: Trial) -> int:
     return evening.tried.total()
 
 
+def people_and_database(trial: Trial) -> int:
+    """Shared pools, whose database is stopped and killed too; at the end another machine joins them."""
+    from tests.postgres import PASSWORD as OF_DATABASE
+    from tests.postgres import cluster
+
+    with cluster() as server:
+        lines = f'\ndatabase = "{server.url(server.database())}"\ndatabase_password_file = "database"'
+
+        def configure(text: str, folder: Path) -> str:
+            (folder / "database").write_text(f"{OF_DATABASE}\n")
+            (folder / "database").chmod(0o600)
+            return f'{text}[shared]\nmachine = "one"\n'
+
+        evening = Evening(trial, {name: system + lines for name, system in POOLS.items()}, SERVERS, configure)
+        evening.database = server
+        evening.plays(evening.breaks, evening.edits)
+        evening.ends()
+    return evening.tried.total()
+
+
+def database_missing() -> str | None:
+    try:
+        import asyncpg  # noqa: F401
+    except ImportError:
+        return "asyncpg"
+    return None if any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) else "PostgreSQL"
+
+
 FAULTS = (
     Fault("people come and go", people, own=True),
     Fault("people, in crowds", crowds, own=True),
@@ -521,4 +598,5 @@ FAULTS = (
     Fault("people, and evil neighbours", people_and_neighbours, own=True),
     Fault("people, pages, and faults", people_and_pages, own=True),
     Fault("people, edits, and faults", people_and_edits, own=True),
+    Fault("people, shared pools, and faults", people_and_database, database_missing, own=True),
 )
