@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
-
 import equipoise
 from equipoise import config as configuration
 from equipoise import ratings
@@ -121,7 +119,7 @@ class Fleet:
         for database, shared_log in self._logs.items():
             pools = {name: pool for name, pool in self.pools.items() if self._databases.get(name) == database}
             servers = [
-                PublishedServer(host.pool.name, host.server, shared_log.machine, to_builtins(host.status()))
+                PublishedServer(host.pool.name, host.server, shared_log.machine, host.glance())
                 for host in self.hosts.values()
                 if host.pool.name in pools
             ]

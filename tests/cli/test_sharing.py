@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -211,6 +212,40 @@ def test_init_joins_a_pool_that_others_share_or_writes_nothing(one: House, tmp_p
             until(lambda: stored(three) == rounds, "the new machine has not what the other has")
             rounds.append(play(three, elsewhere, "arena-1"))
             until(lambda: stored(one) == rounds, "this machine does not know what the new one played")
+
+
+def test_game_servers_of_other_machines_are_shown_and_orders_for_them_say_where_to_go(
+    one: House, two: House, postgres: Postgres
+) -> None:
+    database = postgres.database()
+    (own,) = (two.folder / "servers.d").iterdir()
+    # It has a server of the other machine's name, too.
+    text = re.sub("[0-9a-f]{64}", "0" * 64, own.read_text())
+    own.with_name("one.toml").write_text(text.replace("[server.two]", "[server.one]"))
+    where = ("main", "--database", postgres.url(database), "--password-file", "secrets/database")
+    assert pool(one, "share", *where).returncode == 0
+
+    def rows() -> list[tuple[object, ...]]:
+        return postgres.sql("SELECT machine, server, status, xmin::text FROM equipoise.servers", database)
+
+    with serving(one) as (_, address):
+        play(one, address, "one")
+        assert pool(two, "join", *where).returncode == 0
+        with serving(two) as (_, address):
+            play(two, address, "two")
+            shown = "two on machine two: arena_well, 0 players"
+            until(lambda: shown in run("status", "--config", one.config).stdout, run("status", "--config", one.config))
+            for words in (("scramble", "two"), ("rcon", "two", "status")):
+                refusal = run("server", *words, "--config", one.config)
+                assert (refusal.returncode, "is on machine two: ask the daemon there" in refusal.stderr) == (1, True), (
+                    refusal.stderr
+                )
+            said = run("doctor", "--config", one.config).stdout
+            assert "game server one is configured on machine two too" in said
+            before = rows()
+            ends_at = time.monotonic() + 7.0
+            until(lambda: time.monotonic() > ends_at, "")
+            assert rows() == before, "rows of servers where nothing happened are written again and again"
 
 
 def test_rounds_of_another_rating_version_wait_until_the_pool_is_upgraded(one: House, postgres: Postgres) -> None:

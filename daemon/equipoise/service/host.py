@@ -328,6 +328,17 @@ class Host:
             refused_batches=self.refused.current(self._clock.epoch()),
         )
 
+    def glance(self) -> dict[str, object]:
+        """Return what other machines show of the server: nothing that a prediction or each second changes."""
+        roster = self.session.state.roster
+        return {
+            "map": self.session.memory.map,
+            "players_a": len(roster.on(Side.A)),
+            "players_b": len(roster.on(Side.B)),
+            "waiting": sum(entry.side is None for entry in roster.eligible()),
+            "lost": self.session.lost(self._clock.monotonic()),
+        }
+
     def signs(self) -> tuple[object, ...]:
         """Return what shows at a glance that a status may say something else: while it is equal, only seconds pass."""
         now, pool = self._clock.monotonic(), self.pool

@@ -118,6 +118,8 @@ class SharedPool(Pool):
         """Others have appended, as far as is known here."""
         self._last = 0
         self._trouble: str | None = None
+        self._agreed: Agreement | None = None
+        """The last one in the log that was found to fit."""
         self._running: list[asyncio.Task[None]] = []
         self._has_untold = True
         """Somebody was forgotten here, perhaps before the start, of whom the log may not know."""
@@ -369,12 +371,15 @@ class SharedPool(Pool):
             )
 
     def _check_system(self, agreement: Agreement) -> None:
+        if agreement == self._agreed:
+            return
         if not made_by(recorded := _fingerprint(agreement), self.system):
             raise LogRefused(
                 f"pool {self.name} is rated by {described(recorded)} on the other machines, by "
                 f"{described(fingerprint_of(self.system))} in the configuration here: write the former into "
                 f"[pool.{self.name}], and restart the daemon"
             )
+        self._agreed = agreement
 
     async def _check_descent(self) -> None:
         """LogRefused: what the log has in the place of the next event is not made of what this store has."""

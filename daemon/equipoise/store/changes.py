@@ -132,14 +132,16 @@ READING = Position(0, b"")
 
 def watch(db: sqlite3.Connection) -> None:
     """Have a connection note which rows change, while `caught` looks."""
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS catching (yes)")
+    if db.execute("SELECT 1 FROM temp.sqlite_master WHERE name = 'catching'").fetchone():
+        return
+    db.execute("CREATE TEMP TABLE catching (yes)")
     # Without a key: in a trigger the statement outside says what becomes of a conflict.
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS changed (name, a, b)")
+    db.execute("CREATE TEMP TABLE changed (name, a, b)")
     for name, table in TABLES.items():
         for what, row in (("INSERT", "NEW"), ("UPDATE", "OLD"), ("UPDATE", "NEW"), ("DELETE", "OLD")):
             keys = [f"{row}.{column}" for column in table.key] + ["''"] * (2 - len(table.key))
             db.execute(
-                f"CREATE TEMP TRIGGER IF NOT EXISTS changed_{name}_{what}_{row} AFTER {what} ON main.{name} "
+                f"CREATE TEMP TRIGGER changed_{name}_{what}_{row} AFTER {what} ON main.{name} "
                 "WHEN (SELECT yes FROM catching) "
                 f"BEGIN INSERT INTO changed VALUES ('{name}', {', '.join(keys)}); END"
             )
@@ -306,7 +308,7 @@ class _Pieces:
 
     def add(self, name: str, columns: tuple[str, ...], row: tuple[Value, ...]) -> None:
         self._rows.setdefault(name, (columns, []))[1].append(row)
-        self._size += sum(len(value) if isinstance(value, str) else 12 for value in row)
+        self._size += len(repr(row))
         if self._size > PIECE:
             self._full.append(self._encoded())
 

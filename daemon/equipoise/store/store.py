@@ -837,7 +837,7 @@ class Store:
             with unsynced(db), self._transaction(db):
                 for position, pieces in events:
                     try:
-                        with store_errors(), savepoint(db):
+                        with store_errors(), savepoint(db) if taken else nullcontext():
                             taken.append(changes.take_in(db, pool, position, pieces, renamed))
                     except changes.DamagedEvent:
                         if not taken:
