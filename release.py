@@ -1,8 +1,8 @@
 """What a release consists of, built from its tag: the same bytes on every machine of one kind.
 
-`make release` writes into `dist/`: wheel, sdist, the plugin's zip, the NS2 mod's zip, `constraints.txt`, the notes from
-CHANGELOG.md and `SHA256SUMS`. The workflow of the forge runs the same target. `python release.py --tag v0.2.0` builds
-an older tag.
+`make release` writes into `dist/`: wheel, sdist, the plugin's zip, the NS2 mod's zip, `install.sh`, `constraints.txt`,
+the notes from CHANGELOG.md and `SHA256SUMS`. The workflow of the forge runs the same target. `python release.py --tag
+v0.2.0` builds an older tag.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def build(tag: str, output: Path) -> list[Path]:
             shutil.rmtree(folder)
         for archive in made.glob("*.zip"):
             _normalise(archive, int(moment))
-        shutil.copy(tree / "constraints.txt", made)
+        for name in ("constraints.txt", "install.sh"):
+            shutil.copy(tree / name, made)
         (made / "NOTES.md").write_text(notes, encoding="utf-8")
         files = sorted(made.iterdir())
         sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)

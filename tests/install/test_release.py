@@ -106,6 +106,7 @@ def test_the_steps_of_the_workflow_build_a_release_and_publish_all_of_it(built: 
         "equipoise-9.8.7.tar.gz",
         "equipoise-ns2-9.8.7.zip",
         "equipoise-sourcemod-9.8.7.zip",
+        "install.sh",
     }
     (publish,) = (step["run"] for step in STEPS if step.get("name") == "publish")
     patterns = [word for word in publish.split() if word.startswith("dist/")]
@@ -140,6 +141,23 @@ def test_another_machine_builds_the_same_bytes_at_another_time(built: Path, tagg
     sums = dict(line.split("  ")[::-1] for line in (built / "SHA256SUMS").read_text().splitlines())
     files = [path for path in built.iterdir() if path.name != "SHA256SUMS"]
     assert sums == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.mark.parametrize(
+    ("wheels", "said"),
+    [
+        ((), "there is no equipoise-*.whl beside it"),
+        (("1.0.0", "1.0.1"), "several wheels beside it: leave the one to install (equipoise-1.0.0-py3-none-any.whl "),
+    ],
+)
+def test_the_installation_refuses_what_it_cannot_install_before_it_does_anything(
+    wheels: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    shutil.copy(ROOT / "install.sh", tmp_path)
+    for version in wheels:
+        (tmp_path / f"equipoise-{version}-py3-none-any.whl").touch()
+    done = subprocess.run(["sh", tmp_path / "install.sh"], cwd="/", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, said in done.stderr) == (2, "", True), done.stderr
 
 
 @pytest.mark.world

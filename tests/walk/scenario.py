@@ -314,8 +314,6 @@ def shared(walk: Walk, one: Machine) -> None:
     game_servers(two, "/srv/arena-2/tf")
     # What the booted machines cannot fetch.
     one.run("apt-get update -q && apt-get install -yqd postgresql")
-    one.run("PIPX_HOME=/opt/pipx pipx runpip equipoise download --quiet --no-deps --dest /srv/asyncpg asyncpg")
-    shutil.copytree(one.root / "srv/asyncpg", one.wheels, dirs_exist_ok=True)
     for path in walk.release.iterdir():
         shutil.copy(path, two.root / "root")
     began = walk.log.seconds

@@ -23,10 +23,10 @@ def test_the_walk_has_a_place_for_every_step_that_a_document_declares() -> None:
     assert walked == set(blocks.steps())
 
 
-def test_five_commands_make_the_first_server_one_each_further_four_a_further_machine_and_one_an_upgrade() -> None:
+def test_three_commands_make_the_first_server_one_each_further_two_a_further_machine_and_one_an_upgrade() -> None:
     steps, all_named = blocks.steps(), (FIRST, FURTHER, MACHINE, UPGRADE)
     counts = [sum(len(b.commands()) for step in named for b in steps[step]) for named in all_named]
-    assert counts == [5, 1, 4, 1]
+    assert counts == [3, 1, 2, 1]
 
 
 @pytest.mark.parametrize(
