@@ -6,7 +6,8 @@ import errno
 import os
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from enum import Enum
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -30,6 +31,7 @@ from equipoise.cli.output import draw, json_text, progress, show, write, write_c
 from equipoise.cli.solve import solve
 from equipoise.core.model import Mode
 from equipoise.errors import RatingError
+from equipoise.lab.simulation.population import Scenario, Visits
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -473,92 +475,30 @@ def _command(result: Tuned, burn_in: float, correct: str) -> str:
     return " ".join(("equipoise lab backtest", *words)).rstrip()
 
 
-ATTENDANCE = ["steady", "evenings", "regulars"]
-MODES = [mode.value for mode in Mode if mode is not Mode.NS2]
-
 INTRODUCTION = (
     "The same people of hidden skill under each rating system, with the real rules and the real solver. "
     "The first table names the rounds that each figure covers."
 )
 
 
+def _scenario_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add an option for each field of a scenario."""
+    for option in reversed(fields(Scenario)):
+        default, words = option.default, option.metadata.get("words")
+        command = click.option(
+            f"--{option.name.replace('_', '-')}",
+            type=click.Choice(words) if words else type(default),
+            default=default.value if isinstance(default, Enum) else default,
+            show_default=True,
+            help=option.metadata.get("help"),
+        )(command)
+    return command
+
+
 @lab.command(epilog=examples("equipoise lab simulate synelo elo:k=24 --rounds 500"))
 @reports_errors
 @click.argument("systems", nargs=-1, required=True)
-@click.option("--rounds", type=int, default=1000, show_default=True, help="Length of the simulation.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random draws.")
-@click.option("--mode", type=click.Choice(MODES), default="arena", show_default=True)
-@click.option("--slots", type=int, default=24, show_default=True, help="Most players on the server.")
-@click.option("--people", type=int, default=60, show_default=True, help="Size of the population.")
-@click.option(
-    "--spread", type=float, default=0.25, show_default=True, help="Standard deviation of skill, log-odds per player."
-)
-@click.option(
-    "--drift",
-    type=float,
-    default=0.02,
-    show_default=True,
-    help="Standard deviation of its change in 100 rounds, log-odds.",
-)
-@click.option("--turnover", type=float, default=0.02, show_default=True, help="People replaced per round.")
-@click.option(
-    "--smurfs",
-    type=int,
-    default=0,
-    show_default=True,
-    help="New accounts that come at half-time and are better than all.",
-)
-@click.option(
-    "--throwers", type=int, default=0, show_default=True, help="Players who lose a third of their rounds on purpose."
-)
-@click.option("--quitters", type=int, default=0, show_default=True, help="Players who leave because their side loses.")
-@click.option("--parties", type=int, default=0, show_default=True, help="Groups of three that come and go together.")
-@click.option(
-    "--bond", type=float, default=0.1, show_default=True, help="What a friend on the same side adds, log-odds."
-)
-@click.option("--side-advantage", type=float, default=0.0, show_default=True, help="What playing RED adds, log-odds.")
-@click.option(
-    "--map-spread",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Standard deviation of what a map adds to that, log-odds.",
-)
-@click.option("--stalemates", type=float, default=0.02, show_default=True, help="Fraction of rounds without a winner.")
-@click.option(
-    "--attendance",
-    type=click.Choice(ATTENDANCE),
-    default="steady",
-    show_default=True,
-    help="Evenings: regulars on most of them, strangers once, days between. "
-    "Regulars: all people on every evening from its first round to its last, strangers in places that they leave free.",
-)
-@click.option("--evening", type=int, default=100, show_default=True, help="Rounds of an evening.")
-@click.option(
-    "--stay", type=float, default=30.0, show_default=True, help="Rounds for which a person stays, on average."
-)
-@click.option(
-    "--churn",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Probability that a player drops out inside a round, to come back minutes later; "
-    "0: nobody comes inside a round.",
-)
-@click.option(
-    "--scores",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Correlation of a player's own score in one round with skill; 0: kills, deaths and points are not counted.",
-)
-@click.option(
-    "--score-offset",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Standard deviation of what lasts in a person's own score and is not skill, in units of --spread.",
-)
+@_scenario_options
 @click.option("--balance", metavar="SYSTEM", help="The system that makes the teams; SYSTEMS are shown beside it.")
 @click.option("--learn", is_flag=True, help="`joint` learns the spread of skill between evenings, as in the daemon.")
 @json_option
@@ -584,7 +524,6 @@ def simulate(
     from equipoise.lab import charts, json_output, tables
     from equipoise.lab.models import labels
     from equipoise.lab.report import Section, page
-    from equipoise.lab.simulation.population import Scenario, Visits
     from equipoise.lab.simulation.run import playable
     from equipoise.lab.simulation.run import simulate as run
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 import numpy as np
 
 from equipoise.lab.backtest import Backtest
 from equipoise.lab.models import labels
-from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.simulation.measures import Point, Summary
 from equipoise.lab.svg import LEFT, LETTER, RIGHT, WIDTH, Axis, Chart
 from equipoise.lab.tables import DIVISIONS
 from equipoise.ratings.history import History
@@ -77,39 +77,42 @@ class Unticked(Axis):
 
 def losses(backtests: Sequence[Backtest]) -> Chart:
     """Log loss of several systems in their order, the first on top."""
-    losses = [done.quality.log_loss for done in backtests]
-    spread = [(entry.value, entry.error or 0.0) for entry in losses]
-    ends = [value + sign * error for value, error in spread for sign in (-1, 1)]
-    x = Axis.around("log loss, nats per match, and its standard error: further left is better", ends)
-    rows = zip(labels([done.model for done in backtests]), losses, strict=True)
-    names = [f"{label} {loss.value:.4f}" for label, loss in rows]
-    x = Axis(x.label, x.low, x.high + _room(names) * (x.high - x.low))
-    y = Unticked("", 0.3, len(losses) + 0.7)
-    chart = Chart("Log loss", x, y, height=FRAME + 26 * len(losses))
-    for place, (name, (value, error)) in enumerate(zip(names, spread, strict=True)):
-        height = float(len(losses) - place)
-        chart.span(value - error, value, value + error, height, place, name)
-        chart.label(value + error, height, name)
-    return chart
+    rows = []
+    for place, (label, done) in enumerate(zip(labels([done.model for done in backtests]), backtests, strict=True)):
+        loss = done.quality.log_loss
+        name = f"{label} {loss.value:.4f}"
+        rows.append((name, loss.value, loss.error or 0.0, place, name))
+    return _rows("Log loss", "log loss, nats per match, and its standard error: further left is better", rows)
 
 
 def divisions(groups: Sequence[Group], label: str) -> Chart:
     """How much more than predicted the sides of each group of players scored."""
-    estimates = [entry for entry in groups if entry.difference.error is not None]
-    spread = [(entry.difference.value, entry.difference.error or 0.0) for entry in estimates]
-    ends = [value + sign * 2 * error for value, error in spread for sign in (-1, 1)]
-    x = Axis.around("scored minus predicted, and twice its standard error", [*ends, 0.0], percent=True)
-    names = [f"{DIVISIONS[entry.by]}: {entry.name}" for entry in estimates]
-    x = Axis(x.label, x.low, x.high + _room(names) * (x.high - x.low), percent=True)
-    y = Unticked("", 0.3, len(estimates) + 0.7)
-    chart = Chart(f"Calibration by group of players ({label})", x, y, height=FRAME + 26 * len(estimates))
-    chart.ideal((0.0, y.low), (0.0, y.high))
-    series = {by: number for number, by in enumerate(DIVISIONS)}
-    for place, (entry, name, (value, error)) in enumerate(zip(estimates, names, spread, strict=True)):
-        height = float(len(estimates) - place)
-        tooltip = f"{name}: {entry.players} players, {entry.predicted:.1%} predicted, {entry.scored:.1%} scored"
-        chart.span(value - 2 * error, value, value + 2 * error, height, series[entry.by], tooltip)
-        chart.label(max(*ends, 0.0), height, name)  # all in one column: the line at 0 crosses none
+    rows, series = [], {by: number for number, by in enumerate(DIVISIONS)}
+    for entry in groups:
+        if entry.difference.error is not None:
+            name = f"{DIVISIONS[entry.by]}: {entry.name}"
+            tooltip = f"{name}: {entry.players} players, {entry.predicted:.1%} predicted, {entry.scored:.1%} scored"
+            rows.append((name, entry.difference.value, 2 * entry.difference.error, series[entry.by], tooltip))
+    title = f"Calibration by group of players ({label})"
+    return _rows(title, "scored minus predicted, and twice its standard error", rows, zero=True)
+
+
+def _rows(title: str, label: str, rows: Sequence[tuple[str, float, float, int, str]], *, zero: bool = False) -> Chart:
+    """A row for each name: value, error, series and tooltip; the first on top.
+
+    With `zero` values are percent, and a line is drawn there: then all names stand in one column, which it does not
+    cross.
+    """
+    ends = [value + sign * error for _, value, error, _, _ in rows for sign in (-1, 1)] + [0.0] * zero
+    x = Axis.around(label, ends, percent=zero)
+    x = Axis(label, x.low, x.high + _room([name for name, *_ in rows]) * (x.high - x.low), percent=zero)
+    y = Unticked("", 0.3, len(rows) + 0.7)
+    chart = Chart(title, x, y, height=FRAME + 26 * len(rows))
+    if zero:
+        chart.ideal((0.0, y.low), (0.0, y.high))
+    for height, (name, value, error, series, tooltip) in zip(range(len(rows), 0, -1), rows, strict=True):
+        chart.span(value - error, value, value + error, height, series, tooltip)
+        chart.label(max(ends) if zero else value + error, height, name)
     return chart
 
 
@@ -170,72 +173,64 @@ def ratings(done: Backtest, history: History, label: str) -> Chart:
 
 def simulation(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
     """How well true skill is found, how even rounds are and how good predictions are, over the rounds."""
-    curves = [_found(summaries), _balance(summaries), _brier(summaries), _overconfidence(summaries)]
-    return [*curves, *_calibrated(summaries)]
+    order = "How well ratings order players", "Spearman's ρ with true skill"
+    charts = [_over_rounds(*order, summaries, lambda point: point.found, (0, 1)), _balance(summaries)]
+    brier = _over_rounds(
+        "Brier score of the predictions (0.25 is a coin)", "Brier score", summaries, lambda point: point.brier, (0.25,)
+    )
+    brier.ideal((0, 0.25), (brier.x.high, 0.25))
+    qualities = [(label, summary.quality) for label, summary in summaries if summary.quality is not None]
+    return [*charts, brier, _overconfidence(summaries), *([calibration(qualities)] if qualities else [])]
 
 
-def _over_rounds(title: str, y: Axis, summaries: Sequence[tuple[str, Summary]], x: str = "round") -> Chart:
-    rounds = max(summary.rounds for _, summary in summaries)
-    across = Axis(x, 0, rounds, whole=True)
-    return Chart(_titled(title, len(summaries)), across, y, height=340, empty="too few rounds")
-
-
-def _found(summaries: Sequence[tuple[str, Summary]]) -> Chart:
-    values = [point.found for _, summary in summaries for point in summary.points]
-    y = Axis.around("Spearman's ρ with true skill", [*values, 0, 1])
-    chart = _over_rounds("How well ratings order players", y, summaries)
-    for series, (label, summary) in enumerate(summaries[:LINES]):
-        chart.line([point.round for point in summary.points], [point.found for point in summary.points], series)
-        chart.legend(label, series)
+def _over_rounds(
+    title: str,
+    label: str,
+    summaries: Sequence[tuple[str, Summary]],
+    read: Callable[[Point], float | None],
+    within: Iterable[float],
+    *,
+    percent: bool = False,
+    x: str = "round",
+) -> Chart:
+    """A line for each pool through what `read` says of its points; `within` is on the axis, too."""
+    curves = [
+        [(point.round, value) for point in summary.points if (value := read(point)) is not None]
+        for _, summary in summaries
+    ]
+    y = Axis.around(label, [*(value for curve in curves for _, value in curve), *within], percent=percent)
+    rounds = Axis(x, 0, max(summary.rounds for _, summary in summaries), whole=True)
+    chart = Chart(_titled(title, len(summaries)), rounds, y, height=340, empty="too few rounds")
+    for series, ((name, _), curve) in enumerate(zip(summaries[:LINES], curves, strict=False)):
+        chart.line([place for place, _ in curve], [value for _, value in curve], series)
+        chart.legend(name, series)
     return chart
 
 
 def _balance(summaries: Sequence[tuple[str, Summary]]) -> Chart:
-    values = [
-        entry for _, summary in summaries for point in summary.points for entry in (point.favourite, point.random)
-    ]
-    y = Axis.around("favourite's win probability", [*values, 0.5], percent=True)
-    chart = _over_rounds("Balance: the favourite's true win probability", y, summaries)
-    for series, (label, summary) in enumerate(summaries[:LINES]):
-        chart.line([point.round for point in summary.points], [point.favourite for point in summary.points], series)
-        chart.legend(label, series)
+    random = [point.random for _, summary in summaries for point in summary.points]
+    title, label = "Balance: the favourite's true win probability", "favourite's win probability"
+    chart = _over_rounds(title, label, summaries, lambda point: point.favourite, [*random, 0.5], percent=True)
     _, first = summaries[0]
     chart.line([point.round for point in first.points], [point.random for point in first.points], 7)
     chart.legend("random teams of the same people", 7)
     return chart
 
 
-def _brier(summaries: Sequence[tuple[str, Summary]]) -> Chart:
-    values = [point.brier for _, summary in summaries for point in summary.points]
-    y = Axis.around("Brier score", [*values, 0.25])
-    chart = _over_rounds("Brier score of the predictions (0.25 is a coin)", y, summaries)
-    chart.ideal((0, 0.25), (chart.x.high, 0.25))
-    for series, (label, summary) in enumerate(summaries[:LINES]):
-        chart.line([point.round for point in summary.points], [point.brier for point in summary.points], series)
-        chart.legend(label, series)
-    return chart
-
-
 def _overconfidence(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     """Overconfidence over time, and the band in which it may be luck: two standard errors, the mean over all points."""
-    curves = [
-        [(point.round, point.overconfidence) for point in summary.points if point.overconfidence is not None]
-        for _, summary in summaries
-    ]
-    excesses = [excess for curve in curves for _, excess in curve]
-    errors = [entry.error for entry in excesses if entry.error is not None]
+    excesses = [point.overconfidence for _, summary in summaries for point in summary.points]
+    errors = [excess.error for excess in excesses if excess is not None and excess.error is not None]
     luck = 2 * fmean(errors) if errors else 0.0
-    y = Axis.around("predicted minus actual score", [-luck, luck, *(entry.value for entry in excesses)], percent=True)
-    x = "round; within the outer dashed lines (two standard errors) it may be luck"
-    chart = _over_rounds("Overconfidence: above 0, favourites win less often than predicted", y, summaries, x)
+    chart = _over_rounds(
+        "Overconfidence: above 0, favourites win less often than predicted",
+        "predicted minus actual score",
+        summaries,
+        lambda point: None if point.overconfidence is None else point.overconfidence.value,
+        (-luck, luck),
+        percent=True,
+        x="round; within the outer dashed lines (two standard errors) it may be luck",
+    )
     for level in {-luck, 0.0, luck}:
         chart.ideal((0, level), (chart.x.high, level))
-    for series, ((label, _), curve) in enumerate(zip(summaries[:LINES], curves, strict=False)):
-        chart.line([place for place, _ in curve], [excess.value for _, excess in curve], series)
-        chart.legend(label, series)
     return chart
-
-
-def _calibrated(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
-    qualities = [(label, summary.quality) for label, summary in summaries if summary.quality is not None]
-    return [calibration(qualities)] if qualities else []

@@ -7,10 +7,11 @@ every rating system under comparison meets the same people at the same times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from itertools import count
 from random import Random
+from typing import TypeVar
 
 from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId
 from equipoise.errors import RatingError
@@ -39,83 +40,79 @@ class Visits(Enum):
     """All evening, on every evening; places that they leave free are taken by strangers."""
 
 
+T = TypeVar("T")
+
+
+def _option(default: T, low: float, high: float, text: str) -> T:
+    """A number from low to high, and what `--help` says of it."""
+    return field(default=default, metadata={"low": low, "high": high, "help": text})
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Parameters of a simulation. Skill is in log-odds: A wins with the logistic of the difference of the sides' sums.
+    """Parameters of a simulation, the options of `lab simulate`.
 
-    Raises `RatingError` for values that cannot be simulated.
+    Skill is in log-odds: A wins with the logistic of the difference of the sides' sums. Raises `RatingError` for values
+    that cannot be simulated.
     """
 
-    rounds: int = 1000
-    seed: int = 1
-    mode: Mode = Mode.ARENA
-    slots: int = 24
-    people: int = 60
-    """Size of the population at the start."""
-    spread: float = 0.25
-    """Standard deviation of skill, log-odds per player."""
-    drift: float = 0.02
-    """Standard deviation by which a person's skill has changed after 100 rounds."""
-    turnover: float = 0.02
-    """People replaced per round: one leaves for good, a newcomer takes their place."""
-    smurfs: int = 0
-    throwers: int = 0
-    quitters: int = 0
-    parties: int = 0
-    """Groups of three that come and go together."""
-    bond: float = 0.1
-    """Log-odds that each member of a party adds per friend on the same side."""
-    side_advantage: float = 0.0
-    """Advantage of side A, log-odds."""
-    map_spread: float = 0.0
-    """Standard deviation, over maps, of what a map adds to that."""
-    stalemates: float = 0.02
-    """Fraction of the rounds without a winner."""
-    attendance: Visits = Visits.STEADY
-    stay: float = 30.0
-    """Rounds for which a person stays, on average; of evenings, somebody who knows the server."""
-    scores: float = 0.0
-    """Correlation, in one round, of a player's own score with skill; 0: nothing is counted."""
-    score_offset: float = 0.0
-    """Standard deviation of a person's lasting offset of that score, in units of `spread`."""
-    churn: float = 0.0
-    """Probability that a player drops out inside a round, to come back minutes later; 0: nobody comes inside a round,
-    and who leaves inside one leaves in its middle."""
-    evening: int = 100
-    """Rounds of an evening. Steady attendance has none, but players' evenings are measured over as many."""
+    rounds: int = _option(1000, 1, 1_000_000, "Length of the simulation.")
+    seed: int = _option(1, -(2**63), 2**63, "Seed of all random draws.")
+    mode: Mode = field(default=Mode.ARENA, metadata={"words": [mode.value for mode in Mode if mode is not Mode.NS2]})
+    slots: int = _option(24, 4, 64, "Most players on the server.")
+    people: int = _option(60, 4, 100_000, "Size of the population at the start.")
+    spread: float = _option(0.25, 0, 10, "Standard deviation of skill, log-odds per player.")
+    drift: float = _option(0.02, 0, 10, "Standard deviation of its change in 100 rounds, log-odds.")
+    turnover: float = _option(0.02, 0, 1, "People replaced per round: one leaves for good, a newcomer comes.")
+    smurfs: int = _option(0, 0, 100, "New accounts that come at half-time and are better than all.")
+    throwers: int = _option(0, 0, 100_000, "Players who lose a third of their rounds on purpose.")
+    quitters: int = _option(0, 0, 100_000, "Players who leave because their side loses.")
+    parties: int = _option(0, 0, 10_000, "Groups of three that come and go together.")
+    bond: float = _option(0.1, -5, 5, "What a friend on the same side adds, log-odds.")
+    side_advantage: float = _option(0.0, -5, 5, "What playing on side A (RED) adds, log-odds.")
+    map_spread: float = _option(0.0, 0, 5, "Standard deviation of what a map adds to that, log-odds.")
+    stalemates: float = _option(0.02, 0, 1, "Fraction of rounds without a winner.")
+    attendance: Visits = field(
+        default=Visits.STEADY,
+        metadata={
+            "words": [visits.value for visits in Visits],
+            "help": "Evenings: regulars on most of them, strangers once, days between. Regulars: all people on every "
+            "evening from its first round to its last, strangers in places that they leave free.",
+        },
+    )
+    evening: int = _option(100, 10, 1_000_000, "Rounds of an evening; players' evenings are measured over as many.")
+    stay: float = _option(30.0, 1, 10_000, "Rounds for which a person stays, on average; of evenings, a regular.")
+    churn: float = _option(
+        0.0,
+        0,
+        1,
+        "Probability that a player drops out inside a round, to come back minutes later; 0: nobody comes inside a "
+        "round, and who leaves inside one leaves in its middle.",
+    )
+    scores: float = _option(
+        0.0,
+        0,
+        0.95,
+        "Correlation of a player's own score in one round with skill; 0: kills, deaths and points are not counted.",
+    )
+    score_offset: float = _option(
+        0.0,
+        0,
+        10,
+        "Standard deviation of what lasts in a person's own score and is not skill, in units of --spread.",
+    )
 
     def __post_init__(self) -> None:
         """Raise `RatingError` for values that cannot be simulated."""
-        for name, low, high in _RANGES:
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise RatingError(f"{name}: {value!r} is not from {low} to {high}")
+        for option in fields(self):
+            value, (low, high) = getattr(self, option.name), map(option.metadata.get, ("low", "high"))
+            if low is not None and not low <= value <= high:
+                raise RatingError(f"{option.name}: {value!r} is not from {low} to {high}")
         if self.people < self.throwers + self.quitters + PARTY * self.parties + 4:
             kinds = "throwers, quitters and parties" if self.quitters else "throwers and parties"
             raise RatingError(f"people: {self.people} are too few for these {kinds}, and four more")
 
 
-_RANGES = (
-    ("rounds", 1, 1_000_000),
-    ("slots", 4, 64),
-    ("people", 4, 100_000),
-    ("spread", 0, 10),
-    ("drift", 0, 10),
-    ("turnover", 0, 1),
-    ("smurfs", 0, 100),
-    ("throwers", 0, 100_000),
-    ("quitters", 0, 100_000),
-    ("parties", 0, 10_000),
-    ("bond", -5, 5),
-    ("side_advantage", -5, 5),
-    ("map_spread", 0, 5),
-    ("stalemates", 0, 1),
-    ("stay", 1, 10_000),
-    ("scores", 0, 0.95),
-    ("score_offset", 0, 10),
-    ("churn", 0, 1),
-    ("evening", 10, 1_000_000),
-)
 PARTY = 3
 OPENING = 0.75
 """Fraction of the slots that are taken at the start."""
