@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from equipoise.cli import main
 from equipoise.core.model import Side
-from equipoise.errors import RatingError
 from equipoise.lab.reading import history_of
 from equipoise.ratings import create
 from equipoise.ratings.history import scores
@@ -51,6 +50,7 @@ def config(tmp_path: Path) -> Path:
 
 def test_side_a_is_the_first_team() -> None:
     history, predicted = history_of((each, place / 10) for place, each in enumerate(ROUNDS))
+    assert history is not None
     assert scores(history).tolist() == [1.0, 0.5, 0.0, 1.0]
     assert predicted == [0.0, 0.1, 0.2, 0.3]
     assert history.players == tuple(player(number) for number in (1, 2, 3, 4))
@@ -69,10 +69,14 @@ def test_what_was_stored_is_compared_as_if_it_were_a_system(config: Path) -> Non
     assert run("lab", "compare", "stored", *files).exit_code == 2
 
 
-def test_rounds_that_are_not_rated_are_left_out() -> None:
-    assert len(history_of((each, 0.5) for each in (a_round(9, unrated="partial"), *ROUNDS))[0]) == 4
-    with pytest.raises(RatingError, match="no rated rounds"):
-        history_of([(a_round(9, unrated="partial"), 0.5)])
+def test_rounds_that_are_not_rated_are_left_out(config: Path) -> None:
+    history, _ = history_of((each, 0.5) for each in (a_round(9, unrated="partial"), *ROUNDS))
+    assert history is not None
+    assert len(history) == 4
+    assert history_of([(a_round(9, unrated="partial"), 0.5)]) == (None, [])
+    config.write_text(config.read_text() + '\n[pool.empty]\nsystem = "elo"\n')
+    done = run("lab", "replay", "--pool", "empty", "--config", config, "--model", "elo")
+    assert (done.exit_code, done.output.splitlines()[-1]) == (2, "equipoise: no rated rounds")
 
 
 def test_a_pool_is_replayed_from_the_store(config: Path) -> None:

@@ -102,19 +102,9 @@ def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
         name = name or by_option
         if matches is not None and name is not None:
             raise click.UsageError("give --matches, or a pool")
-        if matches is not None:
-            command(_read(matches, participants, teams), None, **rest)
-            return
-        if participants or teams:
+        if matches is None and (participants or teams):
             raise click.UsageError("--participants and --teams are for --matches")
-        from equipoise.config import load
-        from equipoise.lab.reading import matches_of
-        from equipoise.ratings.history import History
-
-        config = load(path, os.environ)
-        pool = configured_pool(config, name)
-        history = matches_of(record for record, _ in _stored(config, pool.name))
-        command(History.of(history) if history else None, pool, **rest)
+        command(*_history(matches, participants, teams, name, path), **rest)
 
     return given
 
@@ -131,15 +121,9 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         if (matches is None) == (pool is None) or (pool and (participants or teams)):
             raise click.UsageError("give --matches, or --pool")
-        if matches is not None:
-            command(_read(matches, participants, teams), **rest)
-            return
-        from equipoise.config import load
-        from equipoise.lab.reading import history_of
-
-        config = load(path, os.environ)
-        history, predicted = history_of(_stored(config, configured_pool(config, pool).name))
-        click.get_current_context().meta[PREDICTED] = predicted
+        history, _ = _history(matches, participants, teams, pool, path)
+        if history is None:
+            raise RatingError("no rated rounds")
         command(history, **rest)
 
     return given
@@ -194,10 +178,21 @@ def configured_pool(config: Config, name: str | None) -> Pool:
     return config.pools[name]
 
 
-def _read(matches: Path, participants: Path | None, teams: bool) -> History:
-    if teams == (participants is not None):
-        raise click.UsageError("give --participants, or --teams to rate whole teams")
-    return read_files(matches, participants).rateable()
+def _history(
+    matches: Path | None, participants: Path | None, teams: bool, name: str | None, path: Path
+) -> tuple[History | None, Pool | None]:
+    """The history in files, or a pool's with the pool; None where it has no rated rounds."""
+    if matches is not None:
+        if teams == (participants is not None):
+            raise click.UsageError("give --participants, or --teams to rate whole teams")
+        return read_files(matches, participants).rateable(), None
+    from equipoise.config import load
+    from equipoise.lab.reading import history_of
+
+    config = load(path, os.environ)
+    pool = configured_pool(config, name)
+    history, click.get_current_context().meta[PREDICTED] = history_of(_stored(config, pool.name))
+    return history, pool
 
 
 def read_files(matches: Path, participants: Path | None) -> Reading:

@@ -32,7 +32,6 @@ from equipoise.lab.columns import Faults, Kind, Table, Words, read_csv
 from equipoise.lab.svg import printable
 from equipoise.ratings import SYSTEMS
 from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
-from equipoise.ratings.system import Match
 
 T = TypeVar("T")
 HOME, AWAY = "home", "away"
@@ -646,19 +645,11 @@ def _offsets(counts: Offsets) -> Offsets:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
-def history_of(rounds: Iterable[tuple[RecordRound, float]]) -> tuple[History, list[float]]:
-    """The rated rounds in their order, the first team being side A, and what was predicted for that.
+def history_of(rounds: Iterable[tuple[RecordRound, float]]) -> tuple[History | None, list[float]]:
+    """The rated rounds in their order, the first team being side A, and what was predicted for that; None without one.
 
-    RatingError if there is none. `skill_at_start` is left out, because its unit is that of the system in use when the
-    round was played.
+    `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
     """
-    kept = [(match, predicted) for record, predicted in rounds for match in matches_of([record])]
-    if not kept:
-        raise RatingError("no rated rounds")
-    return History.of(match for match, _ in kept), [predicted for _, predicted in kept]
-
-
-def matches_of(records: Iterable[RecordRound]) -> list[Match]:
-    """The rated rounds as matches, as `history_of` has them."""
-    bare = (replace(record, skill_at_start=None) for record in records)
-    return [match for record in bare if (match := match_of(record)) is not None]
+    matches = [(match_of(replace(record, skill_at_start=None)), predicted) for record, predicted in rounds]
+    rated = [(match, predicted) for match, predicted in matches if match is not None]
+    return History.of(match for match, _ in rated) if rated else None, [predicted for _, predicted in rated]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
 from math import log
 
 import numpy as np
@@ -37,7 +36,7 @@ def compared(results: Sequence[Backtest], history: History, source: str, correct
     """The page of one or more systems on one history, the best of them in full."""
     results = sorted(results, key=lambda result: result.quality.log_loss.value)
     best, names = results[0], labels([result.model for result in results])
-    label = names[0]
+    label, changed = names[0], any(result.model.settings for result in results)
     sections = [
         Section(
             f"{label} predicts best" if len(results) > 1 else f"How well {label} predicts",
@@ -55,8 +54,8 @@ def compared(results: Sequence[Backtest], history: History, source: str, correct
         ),
         Section(
             "Settings",
-            ["What a system has by default is not listed."],
-            tables=[tables.settings([result.model for result in results])]
+            ["What a system has by default is not listed." if changed else "All systems have their defaults."],
+            tables=([tables.settings([result.model for result in results])] if changed else [])
             + ([tables.corrected(best.correction, label)] if best.correction else []),
         ),
         Section("How this was measured", _how(correction)),
@@ -143,86 +142,15 @@ def _how(correction: str) -> list[str]:
     ]
 
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d8dee4; --paper: #ffffff; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --line: #30363d; --paper: #0d1117; } }
-body {
-  margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 68rem;
-  color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif;
-}
-h1 { font-size: 1.6rem; line-height: 1.25; }
-h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-p { color: var(--soft); }
-.wide { overflow-x: auto; }
-table { margin-top: 1rem; border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.93rem; }
-th, td { padding: 0.3rem 0.7rem 0.3rem 0; border-bottom: 1px solid var(--line); }
-th, td { text-align: right; white-space: nowrap; }
-.text { text-align: left; }
-td.text + td.text { min-width: 6.5rem; white-space: normal; overflow-wrap: anywhere; }
-p { max-width: 46rem; }
-.wide:focus-visible { outline: 2px solid var(--soft); }
-svg { width: 100%; min-width: 34rem; max-width: 45rem; height: auto; display: block; margin-top: 1.5rem; }
-caption { text-align: left; white-space: nowrap; font-weight: 600; padding-bottom: 0.3rem; }
-@page { margin: 1.5cm; }
-@media print {
-  :root { color-scheme: light; --ink: #000000; --soft: #444444; --line: #bbbbbb; --paper: #ffffff; }
-  body { max-width: none; padding: 0; font-size: 11pt; }
-  .wide { overflow: visible; }
-  h2, h2 ~ p:not(.note) { break-after: avoid; }
-  svg, tr, caption { break-inside: avoid; }
-  svg { min-width: 0; max-width: 16cm; }
-  table { font-size: 9pt; }
-  th, td { white-space: normal; padding-right: 0.4rem; }
-}
-"""
-
-
 def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
     """The text of the HTML file."""
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            f'<html lang="en"><head>{meta}<title>{escape(title)}</title>',
-            f"<style>{STYLE}</style></head><body><main>",
-            f"<h1>{escape(title)}</h1>",
-            f"<p>{escape(introduction)}</p>",
-            *(_section(section) for section in sections),
-            "</main></body></html>\n",
-        )
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("equipoise.lab", "")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-
-
-def _section(section: Section) -> str:
-    parts = [f"<section><h2>{escape(section.title)}</h2>"]
-    parts += [f"<p>{_text(sentence)}</p>" for sentence in section.sentences]
-    parts += [_wide(chart.title, picture([chart])) for chart in section.charts]
-    parts += [_table(table) for table in section.tables]
-    return "\n".join((*parts, "</section>"))
-
-
-def _text(sentence: str) -> str:
-    """Return a sentence in which a number and its unit stay on one line."""
-    return escape(sentence).replace(" %", "\N{NO-BREAK SPACE}%").replace("± ", "±\N{NO-BREAK SPACE}")
-
-
-def _wide(name: str, content: str) -> str:
-    """Return content that may be wider than the page in a box that is moved sideways, also by keys."""
-    return f'<div class="wide" role="region" aria-label="{escape(name)}" tabindex="0">{content}</div>'
-
-
-def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col"{_kind(table, place)}>{escape(cell)}</th>' for place, cell in enumerate(table.head))
-    rows = "\n".join(_row(table, row) for row in table.rows)
-    caption = f"<caption>{escape(table.title)}</caption>"
-    body = f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
-    return _wide(table.title, body) + (f'\n<p class="note">{_text(table.note)}</p>' if table.note else "")
-
-
-def _row(table: Table, row: Sequence[str]) -> str:
-    cells = (f"<td{_kind(table, place)}>{escape(cell)}</td>" for place, cell in enumerate(row))
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _kind(table: Table, place: int) -> str:
-    return ' class="text"' if place < table.texts else ""
+    # A number and its unit stay on one line.
+    environment.filters["joined"] = lambda text: text.replace(" %", "\xa0%").replace("± ", "±\xa0")
+    template = environment.get_template("report.html")
+    return template.render(title=title, introduction=introduction, sections=sections, picture=picture)
