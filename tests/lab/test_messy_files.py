@@ -116,6 +116,9 @@ FILES = {
         .replace("-03,", "-03,,")
     ),
     "the newest match first": File("\n".join([GOOD.split("\n")[0], *GOOD.split("\n")[3:0:-1], ""])),
+    "rows in any order": File("\n".join([GOOD.split("\n")[0], *(GOOD.split("\n")[row] for row in (2, 3, 1)), ""])),
+    "gzip, whatever its name": File(gzip.compress(GOOD.encode())),
+    "zstd, whatever its name": File(zstd.compress(GOOD.encode())),
     "no times at all": File(
         GOOD.replace("2024-05-01", "").replace("2024-05-02", "").replace("2024-05-03", ""), days="- - -"
     ),
@@ -175,6 +178,13 @@ FILES = {
     ),
     "a team against itself": File(
         GOOD.replace("c,2024-05-03,Reds", "c,2024-05-03,Blues"), fault="M:4: Blues on both sides"
+    ),
+    "one player in all matches": File(
+        GOOD,
+        people="match_id,team,player_id\na,1,ann\nb,1,ann\nc,1,ann\n",
+        fault="\n".join(
+            f"M:{line}: no player for team 2 of match {name}" for line, name in zip("234", "abc", strict=True)
+        ),
     ),
     "faults in both files": File(
         TEXT.format("5", "0.5", "maybe"),
