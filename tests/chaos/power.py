@@ -16,6 +16,7 @@ import pickle
 import platform
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class Change(NamedTuple):
     """Where it was written; -1: at the end. The length of a truncation."""
     to: str = ""
     """The new name."""
+    when: float = 0.0
+    """Seconds since the epoch."""
 
 
 class Recorder(Points):
@@ -57,7 +60,7 @@ class Recorder(Points):
         call, args = self._call(thread)
         change = self._change(thread, call, args)
         if change is not None:
-            pickle.dump(tuple(change), self._record)
+            pickle.dump(tuple(change._replace(when=time.time())), self._record)
             self._record.flush()
 
     def _change(self, thread: int, call: str, args: tuple[int, ...]) -> Change | None:
@@ -212,11 +215,12 @@ EDITED = b'"skill_by":'
 """In the answer to an edit, and in no other of these."""
 
 
-def losses(changes: Sequence[Change], server: str, rng: Random, most: int) -> list[Loss]:
+def losses(changes: Sequence[Change], server: str, rng: Random, most: int, since: int = 0) -> list[Loss]:
     """Moments, in order: right after answers and before syncs first, where most can go wrong, then any others."""
-    likely = [at for at, change in enumerate(changes, 1) if change.call == "answer"]
-    likely += [at for at, change in enumerate(changes) if change.call == "sync"]
-    moments = sorted(rng.sample(likely, min(len(likely), most // 2)) + rng.choices(range(len(changes)), k=most // 2))
+    likely = [at for at, change in enumerate(changes, 1) if change.call == "answer" and at >= since]
+    likely += [at for at, change in enumerate(changes) if change.call == "sync" and at >= since]
+    others = rng.choices(range(since, len(changes)), k=most // 2)
+    moments = sorted(rng.sample(likely, min(len(likely), most // 2)) + others)
     owed: set[Key] = set()
     edits, seen, found = 0, 0, []
     for at in moments:

@@ -24,6 +24,7 @@ from tests.chaos import browsing, stored
 from tests.chaos.calls import Request, ask, bearer
 from tests.chaos.daemon import COMMAND, Daemon, Ended, environment_of_all
 from tests.chaos.faults.disks import locked
+from tests.chaos.faults.power_loss import database_missing
 from tests.chaos.faults.trial import Fault, Trial
 from tests.chaos.peers import PASSWORD, neighbours
 from tests.chaos.people import PATIENCE, Crowd
@@ -580,14 +581,6 @@ def people_and_database(trial: Trial) -> int:
         evening.plays(evening.breaks, evening.edits)
         evening.ends()
     return evening.tried.total()
-
-
-def database_missing() -> str | None:
-    try:
-        import asyncpg  # noqa: F401
-    except ImportError:
-        return "asyncpg"
-    return None if any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) else "PostgreSQL"
 
 
 FAULTS = (
