@@ -36,8 +36,7 @@ from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.place import begun
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.sequence import MatchEvent
-from equipoise.store.snapshots import Purpose
+from equipoise.store.sequence import MatchEvent, Purpose
 from equipoise.store.store import Store
 from tests.daemons import RealDaemon
 

@@ -33,8 +33,8 @@ from equipoise.core.model import (
 )
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.store.notes import Decision, Name, Note
-from equipoise.store.players import Change, PlayerRow, SharedParts
-from equipoise.store.rounds import HeldVersions, RatedRound
+from equipoise.store.player_rows import Change, PlayerRow, SharedParts
+from equipoise.store.round_rows import HeldVersions, RatedRound
 from equipoise.store.store import Store
 
 POOL = "main"

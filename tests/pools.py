@@ -17,7 +17,7 @@ from equipoise.core.model import Side
 from equipoise.ratings.system import System
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.players import PlayerRow
+from equipoise.store.player_rows import PlayerRow
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
 from tests.hosts import GivenClock

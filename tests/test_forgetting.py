@@ -23,9 +23,9 @@ from equipoise.core.memory import Memory, Remembered, encode_memory
 from equipoise.core.model import STEAM_ID_BASE, PlayerId
 from equipoise.service import people
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store import people as people_of_the_store
+from equipoise.store import player_rows as people_of_the_store
 from equipoise.store.notes import Audit, Decision, Name
-from equipoise.store.people import InForgetting
+from equipoise.store.player_rows import InForgetting
 from equipoise.store.store import Store
 from tests.cli.house import run
 from tests.daemons import RealDaemon

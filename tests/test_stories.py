@@ -37,7 +37,7 @@ FILES = {
     "round end": EVERY
     | SKILLS
     | {"core/fallback.py", "core/participation.py", "core/triggers.py", "service/held.py", "service/ring.py"}
-    | {"solver/halves.py", "store/players.py", "store/rounds.py"},
+    | {"solver/halves.py", "store/player_rows.py", "store/round_rows.py"},
     "split": EVERY
     | SKILLS
     | {"balancing/means.py", "core/bench.py", "core/events.py", "core/friends.py", "core/phrases.py"}

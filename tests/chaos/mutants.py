@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "a round that is sent again counts again",
-        "store/rounds.py",
+        "store/round_rows.py",
         "    if first := first_answer(db, server, record.round.id):\n",
         "    if first := first_answer(db, server, record.round.id):\n"
         "        players.update(db, pool, first.changes, record.round.started_at)\n",

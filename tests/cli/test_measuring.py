@@ -18,7 +18,7 @@ from equipoise.ratings.system import Match
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.service.spreads import Spreads
-from equipoise.store.replays import SpreadFound
+from equipoise.store.recalculation import SpreadFound
 from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock
 from tests.ratings.joint.test_own_scores import PEOPLE, matches

@@ -29,8 +29,8 @@ from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit, BalancePrediction, BalancePredictions, Name, Note
 from equipoise.store.past import VoidStrike
-from equipoise.store.players import PlayerRow
-from equipoise.store.rounds import SteamId
+from equipoise.store.player_rows import PlayerRow
+from equipoise.store.round_rows import SteamId
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
 from equipoise.wire.scalars import ACCOUNTS

@@ -23,7 +23,7 @@ from equipoise.service.calibrations import OFTEN, Calibrations
 from equipoise.service.held import calibration_at
 from equipoise.service.pool import Pool
 from equipoise.store.past import VoidStrike
-from equipoise.store.replays import CalibrationFit, CalibrationFound
+from equipoise.store.recalculation import CalibrationFit, CalibrationFound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.opened_pool import opened

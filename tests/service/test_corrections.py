@@ -26,7 +26,7 @@ from equipoise.service.replayed import Replayed
 from equipoise.service.revision import revise
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
-from equipoise.store.replays import Revised, StrikeRequest
+from equipoise.store.recalculation import Revised, StrikeRequest
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
 from tests.opened_pool import opened, rated_alone, summary_of

@@ -23,8 +23,8 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Level, Rules
 from equipoise.errors import ScriptError
 from equipoise.service.host import Host
-from equipoise.store.players import PlayerRow
-from equipoise.store.rounds import RatedRound, Submission
+from equipoise.store.player_rows import PlayerRow
+from equipoise.store.round_rows import RatedRound, Submission
 from equipoise.store.store import Store
 from tests.hosts import BOOT, SERVER, SESSION, Rig, played, player, roster, round_of
 from tests.store.failing import Then

@@ -25,7 +25,7 @@ from equipoise.errors import ScriptError, SpillError
 from equipoise.ratings.system import Match, Rated
 from equipoise.service.diagnosis import SCRIPTS, of_refused
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.rounds import RatedRound
+from equipoise.store.round_rows import RatedRound
 from equipoise.wire import Batch, Reply
 from tests.hosts import SESSION, Rig, played, player, roster, round_of
 from tests.store.failing import Failing, Fault

@@ -13,7 +13,7 @@ from equipoise.core.model import Side
 from equipoise.ratings import create
 from equipoise.ratings.glicko.system import Glicko2
 from equipoise.service.pool import Pool
-from equipoise.store.players import PlayerRow
+from equipoise.store.player_rows import PlayerRow
 from equipoise.store.sequence import BulkEdit
 from tests.opened_pool import opened
 from tests.store.samples import a_round, player

@@ -15,7 +15,7 @@ from equipoise.core.model import LineupPlayer, PlayerId, Side
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.pool import Recorded
 from equipoise.store.notes import Name
-from equipoise.store.rounds import RatedRound, Submission
+from equipoise.store.round_rows import RatedRound, Submission
 from equipoise.store.store import Store
 from tests.opened_pool import NOW, opened, rated_alone, summary_of
 from tests.store.failing import Failing, Fault, Then, locked

@@ -24,7 +24,7 @@ from equipoise.service.recompute import Trial
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
-from equipoise.store.rounds import RatedRound
+from equipoise.store.round_rows import RatedRound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored

@@ -42,10 +42,9 @@ from equipoise.service.ring import Ring
 from equipoise.service.spreads import Spreads
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
-from equipoise.store.players import Fingerprint
-from equipoise.store.replays import SpreadFound
-from equipoise.store.sequence import Event
-from equipoise.store.snapshots import PIECE, Snapshot
+from equipoise.store.player_rows import Fingerprint
+from equipoise.store.recalculation import SpreadFound
+from equipoise.store.sequence import PIECE, Event, Snapshot
 from equipoise.store.store import Store
 from tests.daemons import RealDaemon
 from tests.hosts import BOOT, GivenClock, Rig, roster

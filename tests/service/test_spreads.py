@@ -20,7 +20,7 @@ from equipoise.service.diagnosis import of_spread
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.spreads import Spreads, SpreadStatus, is_due
-from equipoise.store.replays import SpreadFound
+from equipoise.store.recalculation import SpreadFound
 from equipoise.store.sequence import LearntSpread
 from equipoise.workers import process
 from tests.hosts import GivenClock

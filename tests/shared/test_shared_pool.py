@@ -28,7 +28,7 @@ from equipoise.service.spreads import Spreads
 from equipoise.shared.log import SharedLog
 from equipoise.store.notes import Audit, Name
 from equipoise.store.past import VoidStrike
-from equipoise.store.replays import CalibrationFound, SpreadFound
+from equipoise.store.recalculation import CalibrationFound, SpreadFound
 from equipoise.store.store import Store
 from tests.chaos.machines import ratings_apart
 from tests.postgres import PASSWORD, Between, Postgres

@@ -10,8 +10,8 @@ from enum import Enum
 from pathlib import Path
 
 from equipoise.errors import StoreError
-from equipoise.store.players import PlayerRow, SharedParts
-from equipoise.store.rounds import RatedRound, Submission
+from equipoise.store.player_rows import PlayerRow, SharedParts
+from equipoise.store.round_rows import RatedRound, Submission
 from equipoise.store.store import Store
 
 

@@ -25,8 +25,8 @@ from equipoise.core.model import (
     Side,
     Span,
 )
-from equipoise.store.players import Change, PlayerRow, SharedParts
-from equipoise.store.rounds import HeldVersions, RatedRound
+from equipoise.store.player_rows import Change, PlayerRow, SharedParts
+from equipoise.store.round_rows import HeldVersions, RatedRound
 from equipoise.store.store import Store
 
 SERVER = ServerId("arena-1")

@@ -11,8 +11,8 @@ import pytest
 from equipoise.service.people import renamed
 from equipoise.shared.bodies import FORMAT
 from equipoise.store.changes import TABLES, DamagedEvent, Position
-from equipoise.store.players import Fingerprint
-from equipoise.store.snapshots import Snapshot
+from equipoise.store.player_rows import Fingerprint
+from equipoise.store.sequence import Snapshot
 from equipoise.store.store import Store
 from tests.store.samples import POOL, a_round, opened, player, record
 

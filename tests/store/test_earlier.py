@@ -12,9 +12,9 @@ import pytest
 
 from bench.filled_store import POOL, Past, fill, player
 from equipoise.core.model import PlayerId
-from equipoise.store.earlier import Earlier, Rule, board_at, players_at
 from equipoise.store.notes import Audit
-from equipoise.store.players import PlayerRow
+from equipoise.store.player_rows import PlayerRow
+from equipoise.store.seasons import Earlier, Rule, board_at, players_at
 from tests.store.samples import opened
 
 UNTIL = 1_763_700_000.0

@@ -12,7 +12,7 @@ import pytest
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.notes import SessionMemory
-from equipoise.store.rounds import RatedRound
+from equipoise.store.round_rows import RatedRound
 from tests.store.disk import no_file_above
 from tests.store.failing import locked
 from tests.store.samples import POOL, SERVER, Faulty, Submitted, a_round, opened, player, submit

@@ -24,8 +24,8 @@ from equipoise.store.notes import (
     SessionMemory,
     Unwritten,
 )
-from equipoise.store.players import Fingerprint
-from equipoise.store.snapshots import Snapshot
+from equipoise.store.player_rows import Fingerprint
+from equipoise.store.sequence import Snapshot
 from equipoise.store.store import Store
 from tests.store.failing import locked
 from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, submit, until

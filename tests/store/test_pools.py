@@ -11,12 +11,12 @@ from typing import Any
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Presence, Side
-from equipoise.store import notes, players, rounds, sequence
+from equipoise.store import notes, player_rows, round_rows, sequence
 from equipoise.store.connection import open_database, transaction
 from equipoise.store.measurements import Prediction
 from equipoise.store.notes import Audit, Decision
-from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
-from equipoise.store.rounds import RatedRound
+from equipoise.store.player_rows import Crowd, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.round_rows import RatedRound
 from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, submit
 
 MADE_BY = Fingerprint("synelo", {"k_max": 72.0, "window": [1, 2]})
@@ -70,17 +70,17 @@ def test_of_an_outcome_that_has_shared_parts_a_pool_takes_them_over_and_another_
         database.execute("CREATE TABLE outcome.shared (key PRIMARY KEY, part)")
         database.execute("CREATE TABLE outcome.replaced (what)")
         for pool in (POOL, "other"):
-            players.adopt_fingerprint(database, pool, MADE_BY, 5.0)
-            players.keep_shared(database, pool, {"b": 1.0})
-        old = players.shared(database, POOL)
-        players.take_over_shared(database, POOL)
-        assert players.shared(database, POOL) == old
+            player_rows.adopt_fingerprint(database, pool, MADE_BY, 5.0)
+            player_rows.keep_shared(database, pool, {"b": 1.0})
+        old = player_rows.shared(database, POOL)
+        player_rows.take_over_shared(database, POOL)
+        assert player_rows.shared(database, POOL) == old
         database.execute("INSERT INTO outcome.replaced VALUES ('shared')")
         database.execute("INSERT INTO outcome.shared VALUES ('a', '2.0')")
-        players.take_over_shared(database, POOL)
+        player_rows.take_over_shared(database, POOL)
         assert old is not None
-        assert players.shared(database, POOL) == SharedParts(old.version + 1, {"a": 2.0})
-        assert players.shared(database, "other") == old
+        assert player_rows.shared(database, POOL) == SharedParts(old.version + 1, {"a": 2.0})
+        assert player_rows.shared(database, "other") == old
 
 
 async def test_a_stored_round_has_its_pool_and_another_has_none(tmp_path: Path) -> None:
@@ -104,13 +104,13 @@ async def test_rating_is_handed_the_shared_parts_only_in_a_version_that_memory_l
 def test_replaced_shared_parts_leave_nothing_of_the_old_ones(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
         for pool in (POOL, "other"):
-            players.adopt_fingerprint(database.conn, pool, MADE_BY, 1.0)
-            players.keep_shared(database.conn, pool, {"old": 1, "offset": 2})
-        players.replace_shared(database.conn, POOL, {"offset": 3})
-        assert players.shared(database.conn, POOL) == SharedParts(3, {"offset": 3})
-        assert players.shared(database.conn, "other") == SharedParts(2, {"old": 1, "offset": 2})
-        players.keep_shared(database.conn, POOL, {})
-        assert players.shared(database.conn, POOL, 3) is None
+            player_rows.adopt_fingerprint(database.conn, pool, MADE_BY, 1.0)
+            player_rows.keep_shared(database.conn, pool, {"old": 1, "offset": 2})
+        player_rows.replace_shared(database.conn, POOL, {"offset": 3})
+        assert player_rows.shared(database.conn, POOL) == SharedParts(3, {"offset": 3})
+        assert player_rows.shared(database.conn, "other") == SharedParts(2, {"old": 1, "offset": 2})
+        player_rows.keep_shared(database.conn, POOL, {})
+        assert player_rows.shared(database.conn, POOL, 3) is None
 
 
 def every_fact() -> RecordRound:
@@ -207,8 +207,8 @@ def test_a_crowd_is_every_player_of_one_pool(tmp_path: Path) -> None:
         db = database.conn
         for number, pool in ((1, POOL), (2, POOL), (3, "other")):
             sequence.edit(db, pool, player(number), 0, lambda _, n=number: (a_row(n, visible=n == 1), AUDIT))
-        assert players.crowd(db, POOL, 52.0) == Crowd(2, 1, 1, 1001.5, 0.5)
-        assert players.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
+        assert player_rows.crowd(db, POOL, 52.0) == Crowd(2, 1, 1, 1001.5, 0.5)
+        assert player_rows.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
 
 
 async def test_ranks_through_the_store_are_of_the_asked_player_since_the_asked_time(tmp_path: Path) -> None:
@@ -235,8 +235,8 @@ async def test_decisions_and_audits_come_back_whole(tmp_path: Path) -> None:
 def test_a_memory_that_is_as_new_replaces_the_stored_one(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
         for memory, at in ((b"first", 5.0), (b"older", 4.0), (b"as new", 5.0)):
-            rounds.remember_if_newer(database.conn, SERVER, memory, at)
-        assert rounds.memory(database.conn, SERVER) == b"as new"
+            round_rows.remember_if_newer(database.conn, SERVER, memory, at)
+        assert round_rows.memory(database.conn, SERVER) == b"as new"
         assert database.execute("SELECT at FROM sessions").fetchall() == [(5.0,)]
 
 
@@ -245,5 +245,5 @@ def test_a_presence_that_left_marks_a_quit_only_for_a_participant(tmp_path: Path
     one = every_fact()
     one = replace(one, round=replace(one.round, presences=(*one.round.presences, stranger)))
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
-        rounds.apply(database.conn, POOL, Submitted(one), 500)
+        round_rows.apply(database.conn, POOL, Submitted(one), 500)
         assert database.execute("SELECT player FROM participants WHERE quit").fetchall() == [(player(4),)]

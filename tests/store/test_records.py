@@ -13,7 +13,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Side
 from equipoise.store.connection import migrate, open_database
 from equipoise.store.migrations import MIGRATIONS
-from equipoise.store.rounds import Record
+from equipoise.store.round_rows import Record
 from tests.opened_pool import NOW
 from tests.opened_pool import opened as opened_pool
 from tests.pools import some_rounds

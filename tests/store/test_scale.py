@@ -13,8 +13,8 @@ import pytest
 
 from bench.filled_store import POOL, Past, fill, player, server
 from equipoise.core.model import RoundId, ServerId
-from equipoise.store.earlier import Rule
 from equipoise.store.notes import Decision
+from equipoise.store.seasons import Rule
 from equipoise.store.store import Store
 from tests.store.samples import Submitted, a_round
 from tests.store.traced import Traced

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.store import players, sequence
+from equipoise.store import player_rows, sequence
 from equipoise.store.connection import open_database, transaction
 from equipoise.store.measurements import Prediction
 from equipoise.store.notes import Audit, Decision, Name
-from equipoise.store.players import Crowd, PlayerRow
-from equipoise.store.rounds import RatedRound
+from equipoise.store.player_rows import Crowd, PlayerRow
+from equipoise.store.round_rows import RatedRound
 from equipoise.store.store import Store
 from tests.store.disk import fast_directory
 from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, submit
@@ -141,7 +141,7 @@ def test_a_rosters_last_rounds_are_one_range_of_one_index_for_each_player(tmp_pa
         sequence.edit(database.conn, POOL, player(number), 0, lambda _, number=number: (_row(number), NOTE))
     statements: list[str] = []
     database.conn.set_trace_callback(statements.append)
-    players.load(database.conn, POOL, {player(1): 0, player(2): 0}, 500)
+    player_rows.load(database.conn, POOL, {player(1): 0, player(2): 0}, 500)
     database.conn.set_trace_callback(None)
     plan = database.execute(f"EXPLAIN QUERY PLAN {statements[-1]}").fetchall()
     database.close()
@@ -327,12 +327,12 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
             if visible and (since is None or (played or 0) >= since)
         )
 
-        assert [(-row.rating, row.id) for row in players.top(db, pool, None, since)] == expected
-        assert [players.rank(db, pool, id, since) for _, id in expected] == [
+        assert [(-row.rating, row.id) for row in player_rows.top(db, pool, None, since)] == expected
+        assert [player_rows.rank(db, pool, id, since) for _, id in expected] == [
             (place, len(expected)) for place in range(1, len(expected) + 1)
         ]
         edited = [points for points, _, _ in drawn]
-        assert players.crowd(db, pool, since) == Crowd(
+        assert player_rows.crowd(db, pool, since) == Crowd(
             count=len(drawn),
             visible=sum(visible for _, visible, _ in drawn),
             stale=sum(played is not None and since is not None and played < since for _, _, played in drawn),

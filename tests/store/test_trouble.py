@@ -12,8 +12,8 @@ import pytest
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.connection import BUSY_SECONDS
-from equipoise.store.players import PlayerRow, SharedParts
-from equipoise.store.rounds import RatedRound
+from equipoise.store.player_rows import PlayerRow, SharedParts
+from equipoise.store.round_rows import RatedRound
 from equipoise.store.store import Store
 from tests.store.disk import filled, no_file_above, small_disk
 from tests.store.failing import locked

@@ -45,7 +45,7 @@ from equipoise.service.fingerprint import check, described, fingerprint_of
 from equipoise.service.replayed import Replayed
 from equipoise.service.shared_pool import SharedPool
 from equipoise.store import pool_file
-from equipoise.store.players import Fingerprint, PlayerRow
+from equipoise.store.player_rows import Fingerprint, PlayerRow
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
 from equipoise.store.transfer import Beside, exported

@@ -36,7 +36,7 @@ from equipoise.service.replayed import Replayed, begin
 from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
 from equipoise.store.notes import Audit
-from equipoise.store.players import Fingerprint
+from equipoise.store.player_rows import Fingerprint
 from equipoise.store.sequence import LearntSpread
 from equipoise.store.store import Store
 

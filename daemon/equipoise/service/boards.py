@@ -18,7 +18,7 @@ from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import StoreError
 from equipoise.ratings.system import System
 from equipoise.service.clock import Clock
-from equipoise.store import earlier
+from equipoise.store import seasons
 from equipoise.store.store import Store
 
 DAY = 86400.0
@@ -78,10 +78,10 @@ class Boards:
         return ways
 
     @property
-    def _rule(self) -> earlier.Rule:
+    def _rule(self) -> seasons.Rule:
         newcomer = self._system.summary(PlayerId("0"))
         longest = self._system.stale_after
-        return earlier.Rule(newcomer.missing, None if longest == float("inf") else longest)
+        return seasons.Rule(newcomer.missing, None if longest == float("inf") else longest)
 
     async def _board(self, days: int) -> _Board | None:
         at = (self._clock.epoch() - days * DAY) // HOUR * HOUR
@@ -96,7 +96,7 @@ class Boards:
 
     async def _make(self, days: int, at: float) -> None:
         try:
-            ratings = await asyncio.to_thread(earlier.board_at, self._store.path, self._pool, at, self._rule)
+            ratings = await asyncio.to_thread(seasons.board_at, self._store.path, self._pool, at, self._rule)
             self._kept[days] = _Board(at, ratings)
         except StoreError as error:
             log.warning("pool %s: the leaderboard of %d days ago is not known: %s", self._pool, days, error)

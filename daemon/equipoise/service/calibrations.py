@@ -20,7 +20,7 @@ from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.held import calibration_at, calibration_of
 from equipoise.service.pool import Pool
-from equipoise.store.replays import CalibrationFit, CalibrationFound
+from equipoise.store.recalculation import CalibrationFit, CalibrationFound
 from equipoise.store.sequence import BulkEdit, Edit
 
 OFTEN = 7 * 86_400.0

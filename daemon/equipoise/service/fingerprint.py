@@ -13,7 +13,7 @@ from typing import Any
 from equipoise import ratings
 from equipoise.errors import ConfigError
 from equipoise.ratings.system import System
-from equipoise.store.players import Fingerprint
+from equipoise.store.player_rows import Fingerprint
 
 FREE = frozenset({"stale_days"})
 """Parameters that no stored number depends on: a new value is accepted and recorded."""

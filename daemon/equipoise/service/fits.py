@@ -23,7 +23,7 @@ from equipoise.ratings.system import Match, ranks_of
 from equipoise.service.replayed import Replayed
 from equipoise.store import past
 from equipoise.store.past import Past
-from equipoise.store.replays import (
+from equipoise.store.recalculation import (
     CalibrationFit,
     CalibrationFound,
     CalibrationRequest,

@@ -23,7 +23,7 @@ from equipoise.ratings.system import System
 from equipoise.service.log import Repeats
 from equipoise.service.place import SNAPSHOT_EVERY, NewRound, Place, begun, keep_base
 from equipoise.store.notes import BalancePredictions
-from equipoise.store.players import Fingerprint
+from equipoise.store.player_rows import Fingerprint
 from equipoise.store.store import Store
 
 BUILDING = 10

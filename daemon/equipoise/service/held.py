@@ -32,8 +32,8 @@ from equipoise.service.clock import Clock
 from equipoise.service.fingerprint import check, fingerprint_of, made_by
 from equipoise.service.ring import UnstoredRound
 from equipoise.store.notes import BalancePrediction
-from equipoise.store.players import Change, Fingerprint, PlayerRow, SharedParts
-from equipoise.store.rounds import HeldVersions, RatedRound
+from equipoise.store.player_rows import Change, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.round_rows import HeldVersions, RatedRound
 from equipoise.store.sequence import Edit
 from equipoise.store.store import Store
 

@@ -26,9 +26,9 @@ from equipoise.service.clock import Clock
 from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import frames, rename
-from equipoise.store import people
+from equipoise.store import player_rows
 from equipoise.store.notes import Audit
-from equipoise.store.people import InForgetting
+from equipoise.store.player_rows import InForgetting
 from equipoise.store.store import Store
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def copies(store: Path, player: PlayerId) -> list[Copy]:
     for file in sorted(store.parent.rglob("*")):
         if file in in_use or file.suffix in (".ring", ".reserve") or not file.is_file():
             continue
-        if people.names_in(file, player) or _kept_in(file, player):
+        if player_rows.names_in(file, player) or _kept_in(file, player):
             kept.append(Copy(str(file), file.stat().st_mtime))
     return kept
 

@@ -21,10 +21,9 @@ from equipoise.service.held import Before, Held, RatingAttempt
 from equipoise.service.replayed import Replayed, begin, snapshot_of
 from equipoise.store.notes import BalancePrediction
 from equipoise.store.past import AT_ONCE
-from equipoise.store.players import Fingerprint, PlayerRow, SharedParts
-from equipoise.store.rounds import RatedRound
-from equipoise.store.sequence import Edit, Event, MatchEvent
-from equipoise.store.snapshots import Purpose
+from equipoise.store.player_rows import Fingerprint, PlayerRow, SharedParts
+from equipoise.store.round_rows import RatedRound
+from equipoise.store.sequence import Edit, Event, MatchEvent, Purpose
 from equipoise.store.store import Store
 
 SNAPSHOT_EVERY = 100

@@ -43,10 +43,9 @@ from equipoise.service.place import HeldSequence, NewRound
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, UndoStrike, VoidStrike
-from equipoise.store.people import InForgetting
-from equipoise.store.players import PlayerRow
-from equipoise.store.replays import CaughtUp, Fitting, Revised, Shift
-from equipoise.store.rounds import RatedRound
+from equipoise.store.player_rows import InForgetting, PlayerRow
+from equipoise.store.recalculation import CaughtUp, Fitting, Revised, Shift
+from equipoise.store.round_rows import RatedRound
 from equipoise.store.sequence import BulkEdit, MatchEvent
 from equipoise.store.store import Store
 from equipoise.wire import RoundStatus

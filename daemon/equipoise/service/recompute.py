@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from equipoise.core.model import PlayerId, Side
 from equipoise.ratings.quality import Difference, Estimate, Pair, Quality, accuracy, assess, difference
 from equipoise.service.replayed import Replayed
-from equipoise.store.players import PlayerRow
+from equipoise.store.player_rows import PlayerRow
 from equipoise.store.sequence import Edit, Event
 
 MOVERS = 10

@@ -12,7 +12,7 @@ from equipoise.errors import RatingError, StoreError
 from equipoise.service.clock import Clock
 from equipoise.service.pool import Pool
 from equipoise.store.notes import Audit
-from equipoise.store.replays import CaughtUp, Fitted
+from equipoise.store.recalculation import CaughtUp, Fitted
 
 ANOTHER_SECONDS = 12 * 3600.0
 """A refit that another machine made so long ago is that of this night."""

@@ -23,10 +23,9 @@ from equipoise.ratings.system import Match, System
 from equipoise.service.fingerprint import FREE, fingerprint_of, made_by
 from equipoise.service.held import calibration_at, calibration_of, predict_and_rate, rate_round
 from equipoise.store.notes import BalancePrediction
-from equipoise.store.players import Fingerprint, PlayerRow
-from equipoise.store.rounds import RatedRound
-from equipoise.store.sequence import Edit, LearntSpread, Touched
-from equipoise.store.snapshots import Purpose, Snapshot
+from equipoise.store.player_rows import Fingerprint, PlayerRow
+from equipoise.store.round_rows import RatedRound
+from equipoise.store.sequence import Edit, LearntSpread, Purpose, Snapshot, Touched
 
 NEWCOMER = PlayerId("")
 """A player whom no system holds."""

@@ -18,7 +18,7 @@ from equipoise.errors import ScriptError, StoreError
 from equipoise.service.replayed import Replayed, begin
 from equipoise.store import past
 from equipoise.store.past import Past, Strike
-from equipoise.store.replays import Outcome, Revised, Shift, StrikeRequest, written
+from equipoise.store.recalculation import Outcome, Revised, Shift, StrikeRequest, written
 from equipoise.store.sequence import RESULTS, Edit, Event, MatchEvent
 from equipoise.workers import Watch
 

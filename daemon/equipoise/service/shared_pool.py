@@ -47,10 +47,9 @@ from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, Share
 from equipoise.store import changes
 from equipoise.store.changes import READING, Change, DamagedEvent, Position, Taken
 from equipoise.store.notes import Audit
-from equipoise.store.people import InForgetting
-from equipoise.store.players import Fingerprint
-from equipoise.store.rounds import RatedRound
-from equipoise.store.snapshots import Purpose
+from equipoise.store.player_rows import Fingerprint, InForgetting
+from equipoise.store.round_rows import RatedRound
+from equipoise.store.sequence import Purpose
 from equipoise.store.store import Store
 
 RATING_VERSION = 1

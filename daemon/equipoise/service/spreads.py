@@ -21,10 +21,9 @@ from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.place import Place, before_first
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import is_of
-from equipoise.store.players import PlayerRow
-from equipoise.store.replays import SpreadFound
-from equipoise.store.sequence import BulkEdit, LearntSpread
-from equipoise.store.snapshots import Purpose
+from equipoise.store.player_rows import PlayerRow
+from equipoise.store.recalculation import SpreadFound
+from equipoise.store.sequence import BulkEdit, LearntSpread, Purpose
 
 TRIES = 20
 """Rounds may come while a system is brought to the last one."""

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.errors import LogConflict, LogDamaged, LogError, LogHeld, LogMissing, LogRefused
 from equipoise.shared.bodies import FORMAT
 from equipoise.shared.connections import IF_FIRST, Connection, Link, is_direct, tried
-from equipoise.shared.public import KEPT, Changes
-from equipoise.shared.schema import prepare
+from equipoise.shared.schema import KEPT, Changes, prepare
 
 if TYPE_CHECKING:
     import asyncpg

@@ -26,12 +26,11 @@ import msgspec
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
 from equipoise.shared.bodies import OWN, Piece, Rows, Value, piece_decoder
-from equipoise.store import people, rounds, snapshots
+from equipoise.store import player_rows, round_rows, sequence
 from equipoise.store.connection import reading, store_errors
 from equipoise.store.notes import Audit, SessionMemory
-from equipoise.store.people import InForgetting, RenamedSnapshot
-from equipoise.store.players import encoded
-from equipoise.store.rounds import next_number
+from equipoise.store.player_rows import InForgetting, RenamedSnapshot, encoded
+from equipoise.store.round_rows import next_number
 from equipoise.store.transfer import AUDIT_OF_POOL
 
 PIECE = 1_000_000
@@ -402,7 +401,7 @@ def take_in(
         raise DamagedEvent(f"event {position.number} of pool {pool} in the log is damaged: {error}") from error
     if numbers.oldest is not None:
         taken.rewritten = True
-        snapshots.outdate(db, pool, numbers.oldest)
+        sequence.outdate(db, pool, numbers.oldest)
     taken.number = numbers.own
     if numbers.own is not None:
         db.execute("INSERT INTO logged (pool, number, local) VALUES (?, ?, ?)", (pool, position.number, numbers.own))
@@ -452,7 +451,7 @@ def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _N
         written = [row for row in written if row not in there]
     if name == "sessions":
         memories = [_memory(rows.columns, row) for row in written]
-        newer = [rounds.is_newer(db, each.server, each.memory, each.at) for each in memories]
+        newer = [round_rows.is_newer(db, each.server, each.memory, each.at) for each in memories]
         written = [*compress(written, newer)]
         taken.memories += compress(memories, newer)
     _note(name, rows.columns, written, taken)
@@ -539,7 +538,7 @@ def _forget(db: sqlite3.Connection, mark: str, stand_in: PlayerId, renamed: Rena
     rows = db.execute("SELECT id FROM players UNION SELECT player FROM names").fetchall()
     for player in (PlayerId(row[0]) for row in rows if mark_of(row[0], stand_in) == mark):
         db.execute("INSERT OR IGNORE INTO forgetting (player, stand_in) VALUES (?, ?)", (player, stand_in))
-        people.rename(db, player, stand_in, renamed)
+        player_rows.rename(db, player, stand_in, renamed)
         yield InForgetting(player, stand_in)
 
 
@@ -560,7 +559,7 @@ def without(piece: bytes, player: PlayerId, stand_in: PlayerId, renamed: Renamed
                     if is_snapshot:
                         values[rows.columns.index("sha256")] = sha256(data).hexdigest()
             if name is not None and player in row:
-                values[name] = people.FORGOTTEN
+                values[name] = player_rows.FORGOTTEN
             rows.rows[at] = tuple(values)
     changed = msgspec.json.encode(decoded).replace(old, new)
     return None if changed == piece else changed

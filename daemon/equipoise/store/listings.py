@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from equipoise.core.model import Counts, LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side, Span
-from equipoise.store.players import encoded
-from equipoise.store.rounds import PARTICIPANT, ParticipantRow, counts_of, spans_of
+from equipoise.store.player_rows import encoded
+from equipoise.store.round_rows import PARTICIPANT, ParticipantRow, counts_of, spans_of
 
 
 @dataclass(frozen=True, slots=True)

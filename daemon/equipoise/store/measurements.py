@@ -18,7 +18,7 @@ import msgspec
 
 from equipoise.core.model import LineupPlayer, PlayerId, ServerId, Side
 from equipoise.store.connection import reading
-from equipoise.store.players import encoded
+from equipoise.store.player_rows import encoded
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ PLAYERS_BY_TIME = (
 )
 
 # Sums over the players of a pool, those who are visible and those who are not. Triggers would keep them in three times
-# the time that `store.players` needs.
+# the time that `store.player_rows` needs.
 CROWDS = """
 CREATE TABLE crowds (
     pool TEXT NOT NULL,

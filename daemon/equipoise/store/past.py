@@ -16,12 +16,11 @@ import msgspec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Presence, Round, RoundId, ServerId, Side
 from equipoise.errors import ScriptError, StoreError
-from equipoise.store import players, rounds, sequence, snapshots
+from equipoise.store import player_rows, round_rows, sequence
 from equipoise.store.connection import reading, store_errors
-from equipoise.store.players import Fingerprint, PlayerRow
-from equipoise.store.rounds import counts_of, spans_of
-from equipoise.store.sequence import Edit, Event, LearntSpread, MatchEvent
-from equipoise.store.snapshots import Snapshot
+from equipoise.store.player_rows import Fingerprint, PlayerRow
+from equipoise.store.round_rows import counts_of, spans_of
+from equipoise.store.sequence import Edit, Event, LearntSpread, MatchEvent, Snapshot
 
 SeeRound = Callable[[RecordRound, float], None]
 """Receives a stored, rated round as its system received it, and the predicted win probability of side A. Does no I/O.
@@ -100,7 +99,7 @@ def void_event(db: sqlite3.Connection, number: int) -> MatchEvent:
     (prediction, *facts) = db.execute(f"SELECT prediction, {_FACTS} FROM rounds WHERE number = ?", (number,)).fetchone()
     parts = [
         (number, row.player, row.side.value, row.seconds_a, row.seconds_b, row.quit, row.spans, row.counts)
-        for row in rounds.voided_participants(db, number)
+        for row in round_rows.voided_participants(db, number)
     ]
     return MatchEvent(number, _record(tuple(facts), parts), prediction or 0.5)
 
@@ -260,13 +259,13 @@ class Past:
     def __init__(self, db: sqlite3.Connection, pool: str) -> None:
         self._db = db
         self._pool = pool
-        self.pruned = rounds.pruned_rounds(db, pool)
+        self.pruned = round_rows.pruned_rounds(db, pool)
         """Rated rounds that were deleted."""
         self.last = sequence.last_number(db, pool)
 
     def fingerprint(self) -> Fingerprint:
         """Return the system that made the ratings. StoreError: the pool has none."""
-        made_by = players.fingerprint(self._db, self._pool)
+        made_by = player_rows.fingerprint(self._db, self._pool)
         if made_by is None:
             raise StoreError(f"pool {self._pool}: it has no ratings yet")
         return made_by
@@ -293,7 +292,7 @@ class Past:
 
     def snapshot(self, most: int) -> Snapshot | None:
         """The newest of the pool's own system, of those after at most event `most`; None: there is none."""
-        return snapshots.newest(self._db, self._pool, "system", most)
+        return sequence.newest(self._db, self._pool, "system", most)
 
     def learnt_spread(self) -> LearntSpread | None:
         """The spread of skill that was adopted last; None: none was."""
@@ -343,7 +342,7 @@ class Past:
 
     def now(self, player: PlayerId, window: int = 0) -> PlayerRow | None:
         """A player's row, with their last `window` rounds; None: they were never rated."""
-        return next(iter(players.load(self._db, self._pool, {player: 0}, window)), None)
+        return next(iter(player_rows.load(self._db, self._pool, {player: 0}, window)), None)
 
     def as_of(self, player: PlayerId, number: int, window: int) -> PlayerRow | None:
         """A player as they were before an event; None: a newcomer.

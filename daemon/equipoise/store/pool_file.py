@@ -13,9 +13,8 @@ from msgspec import Meta
 
 from equipoise.core.events import Count
 from equipoise.core.model import LineupPlayer, Mode, Role, Side
-from equipoise.store.rounds import Duration, ParticipantRow, Probability, Record, SteamId
-from equipoise.store.sequence import EditAction
-from equipoise.store.snapshots import Purpose
+from equipoise.store.round_rows import Duration, ParticipantRow, Probability, Record, SteamId
+from equipoise.store.sequence import EditAction, Purpose
 
 Place = Annotated[int, Meta(ge=1, le=2**53)]
 Points = Annotated[float, Meta(ge=-1e6, le=1e6)]

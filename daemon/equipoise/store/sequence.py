@@ -1,15 +1,21 @@
-"""The sequence of a store: rounds and edits, numbered together in the order in which they were applied.
+"""The sequence of a store: rounds and edits, numbered together in the order in which they were applied; and snapshots.
 
 An edit is a change of ratings that is not a round. Replays go through both in this order, so that what admins changed
 is kept when rounds before it are rated anew.
+
+Of a sequential system there are snapshots: the newest two, and the base if there is one. The second is for the case
+that the first is damaged, and for an event that is struck behind the second.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Literal
 
 import msgspec
@@ -17,11 +23,119 @@ import msgspec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import PoolMoved, StoreError
-from equipoise.store import notes, players, rounds, snapshots
+from equipoise.store import notes, player_rows, round_rows
 from equipoise.store.notes import Audit
-from equipoise.store.players import PlayerRow, encoded, load
-from equipoise.store.rounds import next_number
-from equipoise.store.snapshots import Snapshot
+from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded, load
+from equipoise.store.round_rows import next_number
+
+Purpose = Literal["system", "balance"]
+"""The use of a system in a pool: it makes the ratings that are shown, or the teams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that a sequential system holds after an event of the pool's sequence."""
+
+    purpose: Purpose
+    number: int
+    """Number of that event; 0: before the first."""
+    fingerprint: Fingerprint
+    """The system and parameters that made it."""
+    data: bytes
+    base: bool = False
+    """Rounds before it may be deleted: it is where every replay begins."""
+
+
+KEPT = 2
+PIECE = 1 << 16
+"""Bytes that are written at once."""
+
+_NEWEST = """
+SELECT number, system, params, base, sha256, data FROM snapshots
+WHERE pool = ? AND purpose = ? AND number <= ? ORDER BY number DESC
+"""
+_DROP_OLDER = """
+DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base AND number NOT IN (
+    SELECT number FROM snapshots WHERE pool = :pool AND purpose = :purpose AND NOT base
+    UNION SELECT :number ORDER BY number DESC LIMIT :kept
+)
+"""
+# One of a shared pool's log, by which all machines go on, is not replaced by one that was made here.
+_KEEP_FOLLOWED = """
+UPDATE snapshots SET base = base OR :base
+WHERE pool = :pool AND purpose = :purpose AND number = :number AND pool IN (SELECT pool FROM followed)
+"""
+_STRUCK_SINCE = "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action IN ('undo', 'void', 'spread') LIMIT 1"
+
+log = logging.getLogger(__name__)
+
+
+def newest(db: sqlite3.Connection, pool: str, purpose: Purpose, most: int) -> Snapshot | None:
+    """The newest that is whole, of those after at most event `most`; None: there is none."""
+    for number, system, params, base, digest, data in db.execute(_NEWEST, (pool, purpose, most)):
+        if sha256(data).hexdigest() == digest:
+            made_by = Fingerprint(system, msgspec.json.decode(params, type=dict[str, object]))
+            return Snapshot(purpose, number, made_by, data, bool(base))
+        log.warning("the snapshot after event %d is damaged: an older one is used", number, extra={"pool": pool})
+    return None
+
+
+def keep(db: sqlite3.Connection, pool: str, snapshot: Snapshot, seen: int) -> None:
+    """Add a snapshot, and drop those that it makes superfluous.
+
+    `seen` is the last event that its maker knew of: if one was struck since, it may be of a past that has changed.
+    """
+    # In the transaction that writes it: the check and the snapshot cannot be parted by a strike.
+    if db.execute(_STRUCK_SINCE, (pool, seen)).fetchone():
+        return
+    made_by, digest = snapshot.fingerprint, sha256(snapshot.data).hexdigest()
+    values = {"pool": pool, "purpose": snapshot.purpose, "number": snapshot.number, "base": snapshot.base, "kept": KEPT}
+    # The base stays until there is another: one with `stale_days = 30`, or with 8 for 8.0, leads on as well.
+    others = "DELETE FROM snapshots WHERE pool = ? AND purpose = ? AND NOT base AND (system, params) != (?, ?)"
+    db.execute(others, (pool, snapshot.purpose, made_by.system, encoded(made_by.params)))
+    if snapshot.base:
+        db.execute("DELETE FROM snapshots WHERE pool = :pool AND purpose = :purpose AND number < :number", values)
+    # Before the new one, which takes their pages: behind it, as many again would be written as empty.
+    db.execute(_DROP_OLDER, values)
+    if db.execute(_KEEP_FOLLOWED, values).rowcount:
+        return
+    row = (pool, snapshot.purpose, snapshot.number, made_by.system, encoded(made_by.params), snapshot.base, digest)
+    (at,) = db.execute(
+        "INSERT INTO snapshots (pool, purpose, number, system, params, base, sha256, data) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, zeroblob(?)) ON CONFLICT (pool, purpose, number) DO UPDATE SET "
+        "system = excluded.system, params = excluded.params, base = base OR excluded.base, sha256 = excluded.sha256, "
+        "data = excluded.data RETURNING rowid",
+        (*row, len(snapshot.data)),
+    ).fetchone()
+    # In pieces: SQLite would copy megabytes that it is given as one value.
+    with db.blobopen("snapshots", "data", at) as blob:
+        for first in range(0, len(snapshot.data), PIECE):
+            blob.write(memoryview(snapshot.data)[first : first + PIECE])
+
+
+def replace(db: sqlite3.Connection, pool: str, snapshot: Snapshot) -> None:
+    """This one leads on: those from before it are of a state that was left."""
+    db.execute("DELETE FROM snapshots WHERE pool = ? AND purpose = ?", (pool, snapshot.purpose))
+    keep(db, pool, snapshot, sys.maxsize)
+
+
+def outdate(db: sqlite3.Connection, pool: str, number: int) -> None:
+    """The event with this number is struck: what was made from it goes. The base stays: nothing leads there again."""
+    db.execute("DELETE FROM snapshots WHERE pool = ? AND number >= ? AND NOT base", (pool, number))
+
+
+def leave(db: sqlite3.Connection, pool: str, purpose: Purpose, number: int) -> None:
+    """Delete the snapshots behind the event with this number: they are of a state that was left."""
+    query = "DELETE FROM snapshots WHERE pool = ? AND purpose = ? AND number > ? AND NOT base"
+    db.execute(query, (pool, purpose, number))
+
+
+def forget(db: sqlite3.Connection, pool: str) -> None:
+    """Delete all of a pool."""
+    db.execute("DELETE FROM snapshots WHERE pool = ?", (pool,))
+
+
+# Rounds and edits in their order.
 
 EditAction = Literal["set", "reset", "undo", "import", "refit", "void", "spread", "calibration"]
 
@@ -196,7 +310,7 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     if edit.last is not None and last_number(db, pool) != edit.last:
         raise PoolMoved(f"pool {pool}: rounds came meanwhile")
     # Another spread needs all rounds from the first on. `Spreads` looks too, but retention may have come since.
-    if edit.action == "spread" and rounds.pruned_rounds(db, pool):
+    if edit.action == "spread" and round_rows.pruned_rounds(db, pool):
         raise StoreError(f"pool {pool}: old rounds were deleted (retention.rounds_days): its spread of skill stays")
     if edit.action == "refit":
         forget_refits(db, pool)
@@ -206,9 +320,9 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     for start in range(0, len(rows), _PLAYERS_AT_ONCE):
         _adopt_players(db, pool, number, rows[start : start + _PLAYERS_AT_ONCE], whole=edit.action == "refit")
     if edit.shared is not None:
-        players.replace_shared(db, pool, edit.shared)
+        player_rows.replace_shared(db, pool, edit.shared)
     if edit.snapshot is not None:
-        snapshots.replace(db, pool, edit.snapshot)
+        replace(db, pool, edit.snapshot)
     return number
 
 
@@ -216,8 +330,8 @@ def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[Pl
     """Write those that change; as part of the edit too, or `whole`: all of them, because it replaces earlier ones."""
     present = {row.id: row for row in load(db, pool, {row.id: 0 for row in rows}, 0)}
     changes = [row for row in rows if row.id not in present or columns(present[row.id]) != columns(row)]
-    players.count_crowd(db, pool, {row.id: (row.visible, row.rating) for row in changes})
-    players.write(db, pool, changes)
+    player_rows.count_crowd(db, pool, {row.id: (row.visible, row.rating) for row in changes})
+    player_rows.write(db, pool, changes)
     touch(db, pool, number, (Touched(row.id, present.get(row.id), row) for row in (rows if whole else changes)))
 
 
@@ -266,8 +380,8 @@ def edit(
     """An admin's change of a player, with its line in the audit; returns the new row."""
     before = next(iter(load(db, pool, {player: 0}, window)), None)
     after, entry = change(before)
-    players.count_crowd(db, pool, {player: (after.visible, after.rating)})
-    players.write(db, pool, [after])
+    player_rows.count_crowd(db, pool, {player: (after.visible, after.rating)})
+    player_rows.write(db, pool, [after])
     number = add(db, pool, "set" if entry.action == "set" else "reset", entry, detail)
     touch(db, pool, number, [Touched(player, before, after)])
     # Read back: the version is counted by the statement.

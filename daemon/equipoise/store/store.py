@@ -35,18 +35,15 @@ from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store import (
     changes,
-    earlier,
     listings,
     measurements,
     notes,
     past,
-    people,
-    players,
-    replays,
-    rounds,
+    player_rows,
+    recalculation,
+    round_rows,
     seasons,
     sequence,
-    snapshots,
     transfer,
 )
 from equipoise.store.backups import Backup, BackupRequest, remove_unfinished
@@ -68,7 +65,6 @@ from equipoise.store.connection import (
     transaction,
     unsynced,
 )
-from equipoise.store.earlier import Earlier, Rule
 from equipoise.store.listings import Company, EditOf, MapResult, Played, StoredMatch
 from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
 from equipoise.store.notes import (
@@ -83,10 +79,9 @@ from equipoise.store.notes import (
     SessionMemory,
 )
 from equipoise.store.past import SeeEvent, SeeRound, Strike
-from equipoise.store.people import InForgetting, RenamedSnapshot
-from equipoise.store.players import Crowd, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.player_rows import Crowd, Fingerprint, InForgetting, PlayerRow, RenamedSnapshot, SharedParts
 from equipoise.store.pool_file import AnyLine, Standing
-from equipoise.store.replays import (
+from equipoise.store.recalculation import (
     CalibrationFit,
     CalibrationFound,
     Fitting,
@@ -95,10 +90,9 @@ from equipoise.store.replays import (
     SpreadFound,
     StrikeRequest,
 )
-from equipoise.store.rounds import RatedRound, Record, Submission
-from equipoise.store.seasons import Season
-from equipoise.store.sequence import NOTHING, BulkEdit, Edit, EditRow, Event, LearntSpread
-from equipoise.store.snapshots import Purpose, Snapshot
+from equipoise.store.round_rows import RatedRound, Record, Submission
+from equipoise.store.seasons import Earlier, Rule, Season
+from equipoise.store.sequence import NOTHING, BulkEdit, Edit, EditRow, Event, LearntSpread, Purpose, Snapshot
 from equipoise.workers import Job
 from equipoise.workers.process import asked
 
@@ -209,16 +203,16 @@ class Store:
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         """Rows of these players without names; those who were never rated are missing."""
-        rows = await self._read(lambda db: players.load(db, pool, dict.fromkeys(ids, 0), window))
+        rows = await self._read(lambda db: player_rows.load(db, pool, dict.fromkeys(ids, 0), window))
         return {row.id: row for row in rows}
 
     async def redate(self, pool: str, latest: float, now: float) -> int:
         """Let players who played last after `latest` have played last `now`; returns how many they were."""
-        return await self._write(lambda db: players.redate(db, pool, latest, now))
+        return await self._write(lambda db: player_rows.redate(db, pool, latest, now))
 
     async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
         """The last known names of these players; unnamed players are missing."""
-        return await self._read_noted(lambda db: players.names(db, pool, ids))
+        return await self._read_noted(lambda db: player_rows.names(db, pool, ids))
 
     async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
         """Store rounds in order, in one transaction: each with its participants, their ratings, the shared state and
@@ -276,11 +270,11 @@ class Store:
 
     async def memory(self, server: ServerId) -> bytes | None:
         """A server's session memory, None before the first."""
-        return await self._read_noted(lambda db: rounds.memory(db, server))
+        return await self._read_noted(lambda db: round_rows.memory(db, server))
 
     async def memory_at(self, server: ServerId) -> float:
         """When a server's session had the memory that is stored; never before the first."""
-        return await self._read_noted(lambda db: rounds.memory_at(db, server))
+        return await self._read_noted(lambda db: round_rows.memory_at(db, server))
 
     async def decisions(
         self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
@@ -304,15 +298,15 @@ class Store:
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
         """The system and parameters that made a pool's ratings; None before its first start."""
-        return await self._read(lambda db: players.fingerprint(db, pool))
+        return await self._read(lambda db: player_rows.fingerprint(db, pool))
 
     async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
         """Replace the recorded fingerprint; the ratings stay as they are."""
-        await self._write(lambda db: players.adopt_fingerprint(db, pool, fingerprint, at))
+        await self._write(lambda db: player_rows.adopt_fingerprint(db, pool, fingerprint, at))
 
     async def shared(self, pool: str) -> SharedParts | None:
         """The shared state of the pool's system; None before the first start."""
-        return await self._read(lambda db: players.shared(db, pool))
+        return await self._read(lambda db: player_rows.shared(db, pool))
 
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         """Call `see` with every rated round of a pool after a number, in the order in which they were applied."""
@@ -324,20 +318,20 @@ class Store:
 
     async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
         """The newest whole snapshot of those after at most event `most`; None: none. Damaged ones are logged."""
-        return await self._read(lambda db: snapshots.newest(db, pool, purpose, most))
+        return await self._read(lambda db: sequence.newest(db, pool, purpose, most))
 
     async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
         """Add a snapshot in place of older ones, unless an event was struck since event `seen`."""
         await self._read(self._notes.write)  # predictions of rounds behind a snapshot are not made again
-        await self._write(lambda db: snapshots.keep(db, pool, snapshot, seen))
+        await self._write(lambda db: sequence.keep(db, pool, snapshot, seen))
 
     async def leave_snapshots(self, pool: str, purpose: Purpose, number: int) -> None:
         """Delete the snapshots of a state that was left: those behind event `number`."""
-        await self._write(lambda db: snapshots.leave(db, pool, purpose, number))
+        await self._write(lambda db: sequence.leave(db, pool, purpose, number))
 
     async def pool_of(self, server: ServerId, round_id: RoundId) -> str | None:
         """The pool that a stored round belongs to; None: it is not stored."""
-        return await self._read(lambda db: rounds.pool_of(db, server, round_id))
+        return await self._read(lambda db: round_rows.pool_of(db, server, round_id))
 
     async def last_number(self, pool: str) -> int:
         """The number of the pool's last round or edit; 0 before the first."""
@@ -375,12 +369,12 @@ class Store:
         What follows is replayed in a process of its own, and the new numbers are written in one transaction. The
         caller sees to it that nothing else changes the pool meanwhile; PoolMoved: something did, nothing was written.
         """
-        with replays.new_file(self.path, pool) as file:
+        with recalculation.new_file(self.path, pool) as file:
             revision = await self.replayed(StrikeRequest(str(self.path), pool, strike, str(file)))
 
             def take_over(db: Connection) -> None:
-                with replays.attached(db, file), self._change(db, pool):
-                    replays.apply_strike(db, pool, strike, revision, entry(revision), detail)
+                with recalculation.attached(db, file), self._change(db, pool):
+                    recalculation.apply_strike(db, pool, strike, revision, entry(revision), detail)
 
             await self._taken_over(take_over, large=revision.rounds > LARGE)
         return revision
@@ -398,20 +392,20 @@ class Store:
 
     def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
         """Return a fit of a pool, whose process ends with the context."""
-        return replays.fitting(self.path, pool, self._taken_over, partial(self._change, pool=pool))
+        return recalculation.fitting(self.path, pool, self._taken_over, partial(self._change, pool=pool))
 
     async def spread(self, pool: str, params: Mapping[str, object]) -> SpreadFound | None:
         """The spread of skill that a pool's rounds fit best by `joint` with these parameters, fitted in a process.
 
         None where there are too few rounds, or none fits.
         """
-        request = replays.SpreadRequest(str(self.path), pool, params)
+        request = recalculation.SpreadRequest(str(self.path), pool, params)
         fit: SpreadFound | None = await asked(Job.LEARNING, request, SpreadFound | None, f"pool {pool}: ")
         return fit
 
     async def calibration(self, pool: str, wanted: CalibrationFit) -> CalibrationFound | None:
         """The calibration that a pool's last rounds fit best, fitted in a process; None: too few, or none fits."""
-        request = replays.CalibrationRequest(str(self.path), pool, wanted)
+        request = recalculation.CalibrationRequest(str(self.path), pool, wanted)
         fit: CalibrationFound | None = await asked(Job.LEARNING, request, CalibrationFound | None, f"pool {pool}: ")
         return fit
 
@@ -433,7 +427,7 @@ class Store:
         These are the numbers of rated rounds, participants and players. The shared state and the fingerprint are
         replaced too, and a line of the audit is added. After any error nothing was written.
         """
-        await self._write_pool(pool, lambda db: replays.recompute(db, pool, replay, entry))
+        await self._write_pool(pool, lambda db: recalculation.recompute(db, pool, replay, entry))
 
     async def fill(self, pool: str, lines: Iterable[AnyLine]) -> None:
         """Write a whole pool into an empty one, in one transaction; an error of `lines` ends it, and nothing is left.
@@ -530,7 +524,7 @@ class Store:
 
     async def crowd(self, pool: str, *, since: float | None) -> Crowd:
         """The players of a pool in numbers; `since` as in `top`."""
-        return await self._read(lambda db: players.crowd(db, pool, since))
+        return await self._read(lambda db: player_rows.crowd(db, pool, since))
 
     async def top(
         self,
@@ -545,19 +539,19 @@ class Store:
 
         Only those behind a player, or the last of those before one.
         """
-        return await self._read_noted(lambda db: players.top(db, pool, limit, since, after, before))
+        return await self._read_noted(lambda db: player_rows.top(db, pool, limit, since, after, before))
 
     async def players_at(self, pool: str, ids: Sequence[PlayerId], at: float, rule: Rule) -> Mapping[PlayerId, Earlier]:
         """Return these players as they were at an earlier moment; those without a row are missing."""
-        return await self._read(lambda db: earlier.players_at(db, pool, ids, at, rule))
+        return await self._read(lambda db: seasons.players_at(db, pool, ids, at, rule))
 
     async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
         """A player's place in the whole of `top` and its length; None when they are not in it."""
-        return await self._read(lambda db: players.rank(db, pool, player, since))
+        return await self._read(lambda db: player_rows.rank(db, pool, player, since))
 
     async def board_length(self, pool: str, *, since: float | None) -> int:
         """Return how many players are in the whole of `top`."""
-        return await self._read(lambda db: players.board_length(db, pool, since))
+        return await self._read(lambda db: player_rows.board_length(db, pool, since))
 
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
         """Players whose id or last name contains the text, highest rating first.
@@ -567,7 +561,7 @@ class Store:
         best: list[PlayerRow] = []
         after: str | None = ""
         while after is not None:
-            piece = partial(players.search, pool=pool, text=text, limit=limit, after=after)
+            piece = partial(player_rows.search, pool=pool, text=text, limit=limit, after=after)
             rows, after = await self._read_noted(piece)
             best = sorted((*best, *rows), key=lambda row: (-row.rating, row.id))[:limit]
         return best
@@ -581,15 +575,15 @@ class Store:
 
         A participant's last `window` rows stay, and so does what little of their rounds these rows need.
         """
-        return await self._write(lambda db: rounds.prune_rounds(db, pool, window, before, limit))
+        return await self._write(lambda db: round_rows.prune_rounds(db, pool, window, before, limit))
 
     async def last_prunable(self, pool: str, before: float) -> int:
         """The highest number of a round that `prune_rounds` would delete without a limit; 0: none."""
-        return await self._read(lambda db: rounds.last_prunable(db, pool, before))
+        return await self._read(lambda db: round_rows.last_prunable(db, pool, before))
 
     async def pruned_rounds(self, pool: str) -> int:
         """The rated rounds that were ever deleted from a pool."""
-        return await self._read(lambda db: rounds.pruned_rounds(db, pool))
+        return await self._read(lambda db: round_rows.pruned_rounds(db, pool))
 
     async def extent(self) -> Extent:
         """Return the size of the store."""
@@ -635,7 +629,7 @@ class Store:
 
     async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
         """The record of each of these players; those who were never rated have an empty one."""
-        return await self._read(lambda db: rounds.records_of(db, pool, ids))
+        return await self._read(lambda db: round_rows.records_of(db, pool, ids))
 
     async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
         """The newest edits of a player."""
@@ -712,14 +706,14 @@ class Store:
     async def hidden(self) -> frozenset[PlayerId]:
         """Return the players who are shown nowhere."""
         if self._hidden is None:
-            self._hidden = await self._read(people.hidden)
+            self._hidden = await self._read(player_rows.hidden)
         return self._hidden
 
     async def hide(self, pool: str, player: PlayerId, entry: Audit, *, hide: bool) -> None:
         """Show a player nowhere from now on, or everywhere again, with the line of the audit; in all pools."""
 
         def change(db: Connection) -> None:
-            people.hide(db, player, hide=hide)
+            player_rows.hide(db, player, hide=hide)
             notes.audit(db, entry)
 
         await self._write_pool(pool, change)
@@ -727,12 +721,12 @@ class Store:
 
     async def exports_since(self, player: PlayerId) -> Sequence[Audit]:
         """Return the lines of the audit about exports of pools since a player's first rated round."""
-        return await self._read_noted(lambda db: people.exports_since(db, player))
+        return await self._read_noted(lambda db: player_rows.exports_since(db, player))
 
     async def rows_about(self, player: PlayerId) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Return every row that names a player, by table, without the ids of others; rounds do not wait for it."""
         await self._read_noted(lambda _: None)
-        return await asyncio.to_thread(people.rows_about, self.path, player)
+        return await asyncio.to_thread(player_rows.rows_about, self.path, player)
 
     async def begin_forgetting(self, someone: InForgetting, entry: Audit) -> PlayerId:
         """Write into the journal who is to be forgotten, and by whom; returns the stand-in, which was there before if
@@ -742,17 +736,17 @@ class Store:
         def begin(db: Connection) -> PlayerId:
             db.execute("INSERT OR IGNORE INTO forgetting (player, stand_in) VALUES (?, ?)", someone)
             notes.audit(db, entry)
-            return next(row.stand_in for row in people.forgetting(db) if row.player == someone.player)
+            return next(row.stand_in for row in player_rows.forgetting(db) if row.player == someone.player)
 
         return await self._write(begin)
 
     async def note_untold(self, pools: Iterable[str], someone: InForgetting, entry: Audit) -> None:
         """Note that the logs of these shared pools are to be told of somebody who is forgotten."""
-        await self._write(lambda db: people.note_untold(db, pools, someone, entry))
+        await self._write(lambda db: player_rows.note_untold(db, pools, someone, entry))
 
     async def untold(self, pool: str) -> Sequence[tuple[InForgetting, Audit]]:
         """Return of whom the log of a shared pool is still to be told, with the line of the audit."""
-        return await self._read(lambda db: people.untold(db, pool))
+        return await self._read(lambda db: player_rows.untold(db, pool))
 
     async def told(self, pool: str, player: PlayerId) -> None:
         """Note that the log of a shared pool was told of somebody."""
@@ -761,7 +755,7 @@ class Store:
 
     async def forgetting(self) -> Sequence[InForgetting]:
         """Return who stands in the journal of forgetting."""
-        return await self._read(people.forgetting)
+        return await self._read(player_rows.forgetting)
 
     async def forget(self, renamed: RenamedSnapshot) -> None:
         """Forget who stands in the journal, and write the whole file anew; other calls fail meanwhile.
@@ -772,15 +766,15 @@ class Store:
         def rewrite(db: Connection) -> None:
             self._notes.write(db)
             with self._transaction(db):
-                for someone in people.forgetting(db):
+                for someone in player_rows.forgetting(db):
                     if someone.player != someone.stand_in:
-                        people.rename(db, *someone, renamed)
-            people.clean(db)
+                        player_rows.rename(db, *someone, renamed)
+            player_rows.clean(db)
 
         await self._taken_over(rewrite)
         self._hidden = None
         for _ in range(LOG_TRIES):
-            if await self._read(people.empty_log):
+            if await self._read(player_rows.empty_log):
                 await self._write(lambda db: db.execute("DELETE FROM forgetting"))
                 return
             await asyncio.sleep(1.0)
@@ -1056,7 +1050,7 @@ class Store:
             refuse_missing(self.path)  # before the lock's file is made
         # Before the file is opened: two connections that write may damage it (`store.connection`).
         self._lock.take()
-        replays.remove_left(self.path)
+        recalculation.remove_left(self.path)
         try:
             self._database = open_database(self.path, create=self._create)
             self._files = OpenFiles(self.path)
@@ -1094,7 +1088,7 @@ def _tried(
     """The outcome of one round of a group: its answer, or the error for which it alone failed."""
     try:
         with store_errors(), apart:
-            return rounds.apply(db, pool, submission, window, shared=shared)
+            return round_rows.apply(db, pool, submission, window, shared=shared)
     except StoreError:  # the store's trouble is every round's
         raise
     except Exception as error:  # a fault in rating one round must not cost the other servers theirs

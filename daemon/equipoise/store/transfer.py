@@ -21,16 +21,15 @@ from sqlite_utils import Database
 
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import FileError, StoreRefused
-from equipoise.store import notes, past, people, players, pool_file, rounds, snapshots
+from equipoise.store import notes, past, player_rows, pool_file, round_rows, sequence
 from equipoise.store.connection import reading, store_errors
 from equipoise.store.migrations import MIGRATIONS
 from equipoise.store.notes import Audit
 from equipoise.store.past import SeeRound
-from equipoise.store.players import Fingerprint, PlayerRow, encoded
-from equipoise.store.rounds import ADD_PARTICIPANT, PARTICIPANT, ParticipantRow, Record, next_number
+from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded
+from equipoise.store.round_rows import ADD_PARTICIPANT, PARTICIPANT, ParticipantRow, Record, next_number
 from equipoise.store.seasons import STANDING
-from equipoise.store.sequence import ADD_EDITED, EDITED
-from equipoise.store.snapshots import Snapshot
+from equipoise.store.sequence import ADD_EDITED, EDITED, Snapshot
 
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
 _COUNTS = {
@@ -100,12 +99,12 @@ class Beside:
     async def fingerprint(self, pool: str) -> Fingerprint | None:
         """The system and parameters that made a pool's ratings; None: it has none yet."""
         with store_errors(), closing(reading(self._path, any_thread=True)) as db:
-            return players.fingerprint(db, pool)
+            return player_rows.fingerprint(db, pool)
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         """Rows of these players; those who were never rated are missing."""
         with store_errors(), closing(reading(self._path, any_thread=True)) as db:
-            return {row.id: row for row in players.load(db, pool, dict.fromkeys(ids, 0), window)}
+            return {row.id: row for row in player_rows.load(db, pool, dict.fromkeys(ids, 0), window)}
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
         """Every rated round of a pool as it is now. StoreRefused: the other process has an older or newer version."""
@@ -143,7 +142,7 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
     for purpose, number, system, params, data in db.execute(_BASES, (pool,)):
         at = max(0, number - before)  # less than 0: the events up to the first one here are deleted
         yield pool_file.Base(purpose=purpose, number=at, system=system, params=_plain.decode(params), data=data)
-    hidden = people.hidden(db)
+    hidden = player_rows.hidden(db)
     for player, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
         record = Record(wins, draws, losses, leaves)
         yield pool_file.Player(id=player, skill=_skill(skill), record=record, hidden=player in hidden)
@@ -331,7 +330,7 @@ def holds(db: sqlite3.Connection, pool: str) -> tuple[int, int, int]:
 def write(db: sqlite3.Connection, pool: str, lines: Iterable[pool_file.AnyLine]) -> None:
     """Fill an empty pool. FileError: a line contradicts those before it, or the store; it has no line number."""
     # Of the empty pool that was there before: what is written here is another past.
-    snapshots.forget(db, pool)
+    sequence.forget(db, pool)
     into = _Into(db, pool, next_number(db) - 1, [])
     for line in lines:
         try:
@@ -342,9 +341,9 @@ def write(db: sqlite3.Connection, pool: str, lines: Iterable[pool_file.AnyLine])
         # As in `store_errors`, but with the line's fault for the person who has the file.
         except (OverflowError, UnicodeEncodeError):
             raise FileError("it has a number or a text that no store can take") from None
-    players.recount_crowd(db, pool)
+    player_rows.recount_crowd(db, pool)
     # In the place of what its rounds say: the lines count deleted rounds too.
-    rounds.replace_records(db, pool, into.records)
+    round_rows.replace_records(db, pool, into.records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +361,7 @@ class _Into:
             case pool_file.Base():
                 made_by = Fingerprint(line.system, line.params)
                 base = Snapshot(line.purpose, self.before + line.number, made_by, line.data, base=True)
-                snapshots.keep(self.db, self.pool, base, base.number)
+                sequence.keep(self.db, self.pool, base, base.number)
             case pool_file.Season():
                 rows = ((self.pool, line.season, line.at, *msgspec.structs.astuple(each)) for each in line.players)
                 self.db.executemany(_ADD_STANDING, rows)
@@ -390,7 +389,9 @@ class _Into:
         self, line: pool_file.Head | pool_file.Part | pool_file.Player | pool_file.Name | pool_file.Entry
     ) -> None:
         if isinstance(line, pool_file.Player | pool_file.Name) and line.hidden:
-            people.hide(self.db, PlayerId(line.id if isinstance(line, pool_file.Player) else line.player), hide=True)
+            player_rows.hide(
+                self.db, PlayerId(line.id if isinstance(line, pool_file.Player) else line.player), hide=True
+            )
         match line:
             case pool_file.Head():
                 head = line.system, encoded(line.params), line.changed_at, line.pruned_rounds
@@ -446,7 +447,7 @@ class _Into:
             for place, participant in enumerate(line.participants)
         )
         self.db.executemany(ADD_PARTICIPANT, rows)
-        rounds.count_records(self.db, number)
+        round_rows.count_records(self.db, number)
 
 
 def _skill_row(skill: pool_file.Skill) -> tuple[object, ...]:

@@ -20,8 +20,8 @@ from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.boards import Progress
 from equipoise.service.pool import Pool
 from equipoise.store.past import Undone
-from equipoise.store.replays import Revised
-from equipoise.store.rounds import Record
+from equipoise.store.recalculation import Revised
+from equipoise.store.round_rows import Record
 from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Limited, Ok, Request, Routes, Services
 from equipoise.wire.steam_ids import FORMS, written_id
 

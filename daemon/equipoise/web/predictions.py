@@ -30,9 +30,9 @@ from equipoise.ratings.quality import (
 )
 from equipoise.service.diagnosis import TeamSizes, team_sizes
 from equipoise.service.pool import Pool
-from equipoise.store import players
+from equipoise.store import player_rows
 from equipoise.store.measurements import Measurement, Prediction, TeamSize
-from equipoise.store.replays import CalibrationFound, SpreadFound
+from equipoise.store.recalculation import CalibrationFound, SpreadFound
 from equipoise.store.sequence import Edit, LearntSpread
 from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Services, refused
 
@@ -275,7 +275,7 @@ def _quality(
     predictions: Sequence[Prediction],
     rounds: Sequence[Measurement],
     sizes: Sequence[TeamSize],
-    crowd: players.Crowd,
+    crowd: player_rows.Crowd,
 ) -> QualityFound:
     pairs = [(prediction.predicted, prediction.score) for prediction in predictions]
     return QualityFound(

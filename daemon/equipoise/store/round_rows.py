@@ -20,8 +20,8 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.events import Count
 from equipoise.core.memory import replaces
 from equipoise.core.model import Counts, Participant, PlayerId, Round, RoundId, ServerId, Side, Span
-from equipoise.store import players
-from equipoise.store.players import Change, PlayerRow, SharedParts, encoded
+from equipoise.store import player_rows
+from equipoise.store.player_rows import Change, PlayerRow, SharedParts, encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,12 @@ def apply(
     # Most players are in memory in the version that is stored: the rows of the others alone are read.
     versions = submission.held()
     answer = submission.rate(
-        players.load(db, pool, versions.players, window), players.shared(db, pool, versions.shared)
+        player_rows.load(db, pool, versions.players, window), player_rows.shared(db, pool, versions.shared)
     )
     # Players before participants, which refer to them.
-    players.update(db, pool, answer.changes, record.round.started_at)
+    player_rows.update(db, pool, answer.changes, record.round.started_at)
     number = insert(db, pool, record, answer, submission.at)
-    players.keep_shared(db, pool, answer.shared)
+    player_rows.keep_shared(db, pool, answer.shared)
     if submission.memory is not None:
         remember_if_newer(db, server, submission.memory, submission.at, older_too=shared)
     return replace(answer, number=number)

@@ -22,13 +22,12 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import PoolMoved
 from equipoise.files import open_private
-from equipoise.store import notes, past, players, rounds, sequence, snapshots
+from equipoise.store import notes, past, player_rows, round_rows, sequence
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, Undone, UndoStrike, VoidStrike
-from equipoise.store.players import Fingerprint, PlayerRow, encoded
-from equipoise.store.rounds import RatedRound, replayed_columns
-from equipoise.store.sequence import Edit, MatchEvent, columns
-from equipoise.store.snapshots import Snapshot
+from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded
+from equipoise.store.round_rows import RatedRound, replayed_columns
+from equipoise.store.sequence import Edit, MatchEvent, Snapshot, columns
 from equipoise.workers import Job
 from equipoise.workers.process import Process, started
 
@@ -354,15 +353,15 @@ def take_over(db: sqlite3.Connection, pool: str, edit: int, *, whole: bool = Fal
     """
     for statement in _TAKE_OVER:
         db.execute(statement, {"pool": pool, "edit": edit, "whole": whole})
-    players.recount_crowd(db, pool)
+    player_rows.recount_crowd(db, pool)
     _take_over_snapshot(db, pool, edit)
-    players.take_over_shared(db, pool)
+    player_rows.take_over_shared(db, pool)
 
 
 def _take_over_snapshot(db: sqlite3.Connection, pool: str, edit: int) -> None:
     for system, params, data in db.execute("SELECT system, params, data FROM outcome.snapshots").fetchall():
         made_by = Fingerprint(system, msgspec.json.decode(params, type=dict[str, object]))
-        snapshots.keep(db, pool, Snapshot("system", edit, made_by, data), edit)
+        sequence.keep(db, pool, Snapshot("system", edit, made_by, data), edit)
 
 
 def apply_strike(
@@ -381,9 +380,9 @@ def apply_strike(
             # First the edit: what is put apart refers to its number.
             edit = sequence.add(db, pool, "void", entry, detail)
             if revised.back:
-                rounds.put_back(db, pool, revised.number)
+                round_rows.put_back(db, pool, revised.number)
             else:
-                rounds.take_out(db, revised.number, edit)
+                round_rows.take_out(db, revised.number, edit)
         case UndoStrike(player):
             detail = {**detail, "edit": revised.number, "again": revised.back}
             edit = sequence.add(db, pool, "undo", entry, detail)
@@ -394,7 +393,7 @@ def apply_strike(
             # Also where no number changes: who saw the player before this must not take it back unseen.
             db.execute("UPDATE players SET version = version + 1 WHERE pool = ? AND id = ?", (pool, player))
     # Before `take_over`, which brings the snapshot of the new past.
-    snapshots.outdate(db, pool, revised.number)
+    sequence.outdate(db, pool, revised.number)
     take_over(db, pool, edit)
 
 
@@ -481,7 +480,7 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
 
     What is left of pruned rounds goes: it was made by the old system, and cannot be made again.
     """
-    rounds.forget_pruned(db, pool)
+    round_rows.forget_pruned(db, pool)
     if not replay.same:
         sequence.forget_units(db, pool)
     for event in past.events(db, pool):
@@ -491,13 +490,13 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
             case Edit():
                 sequence.rewrite(db, pool, replay.edit(event))
     _rewrite_players(db, pool, replay)
-    players.recount_crowd(db, pool)
-    players.adopt_fingerprint(db, pool, replay.fingerprint, entry.at)
-    players.replace_shared(db, pool, replay.shared())
-    snapshots.forget(db, pool)
+    player_rows.recount_crowd(db, pool)
+    player_rows.adopt_fingerprint(db, pool, replay.fingerprint, entry.at)
+    player_rows.replace_shared(db, pool, replay.shared())
+    sequence.forget(db, pool)
     last = sequence.last_number(db, pool)
     if (snapshot := replay.snapshot(last)) is not None:
-        snapshots.keep(db, pool, snapshot, last)
+        sequence.keep(db, pool, snapshot, last)
     notes.audit(db, entry)
 
 
