@@ -45,7 +45,7 @@ MODULES = (
     *(f"equipoise.cli.{name}" for name in ("serve", *COMMANDS)),
     *(f"equipoise.ratings.{name}.system" for name in SYSTEMS),
 )
-_FORKS.set_forkserver_preload(["pytest", "tests.daemons", "equipoise.app", *MODULES])
+_FORKS.set_forkserver_preload(["pytest", "tests.daemons", "equipoise.app", *MODULES, "tests.begun"])
 
 
 class Forked:
