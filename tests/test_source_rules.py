@@ -41,10 +41,14 @@ class Server:
         """The side of each player; "none": they wait to play."""
         self.more: dict[str, Json] = {}
         """What a roster says of a player besides."""
-        self.seq, self.now, self.rounds, self.phase = 0, 0.0, 0, "idle"
+        self.seq, self.now, self.maps, self.rounds, self.phase = 0, 0.0, 0, 0, "idle"
         self.reply: Json = {}
         self.orders: list[Json] = []
         self.cache: Json | None = None
+
+    @property
+    def session(self) -> str:
+        return f"7-{self.maps}"
 
     def post(self, *events: Json) -> None:
         """Send what happened; carry the orders out, which may be new events."""
@@ -101,7 +105,8 @@ class Server:
         """The map begins with these players, who wait in arena and stand on the two sides elsewhere."""
         arena = self.facts.get("game_type") == 4
         self.people = {id: "none" if arena else self.sides[n % 2] for n, id in enumerate(people)}
-        hello = {"kind": "hello", "plugin": "source/1", "game": self.game, "map": self.map, "session": "7-1"}
+        self.maps, self.phase = self.maps + 1, "idle"
+        hello = {"kind": "hello", "plugin": "source/1", "game": self.game, "map": self.map, "session": self.session}
         self.post({**hello, "phase": self.phase, "facts": self.facts, "waiting": waiting}, self.roster())
 
     def starts(self) -> str | None:
@@ -127,7 +132,7 @@ class Server:
         ]
         round = {"lineup": lineup, "players": players, "seconds": 120.0, **more}
         self.phase = "over"
-        ended = {"kind": "round_ended", "round": f"7-{self.rounds}", "session": "7-1", "map": self.map}
+        ended = {"kind": "round_ended", "round": f"7-{self.rounds}", "session": self.session, "map": self.map}
         of_game = {"game": self.game, "facts": self.facts, "started_at": 1_763_622_000.0 + 200 * self.rounds}
         result = {
             "winner": "none" if winner is None else self.sides[winner],
@@ -385,50 +390,49 @@ def test_nobody_votes_and_nobody_is_locked(arena: Server) -> None:
 ATTACK = {"game_type": 2, "attack_defend": True}
 
 
-@pytest.mark.parametrize(
-    ("facts", "rounds", "due"),
-    [
-        # "attackers run out of time without capturing any objectives or 2 full rounds completed": RED defends.
-        (ATTACK, [(0, (0, 0))], True),
-        (ATTACK, [(0, (0, 1))], False),
-        (ATTACK, [(1, (0, 0))], False),
-        (ATTACK, [(1, (0, 2)), (0, (0, 1))], True),
-        ({"game_type": 3}, [(0, (0, 0))], True),
-        ({"game_type": 3}, [(1, (0, 4)), (1, (0, 4))], True),
-        # "one team never captures the/a control point before the other team wins"
-        ({"game_type": 2, "koth": True}, [(1, (0, 1))], True),
-        ({"game_type": 2, "koth": True}, [(1, (1, 1))], False),
-        ({"game_type": 2}, [(0, (5, 0))], True),
-        # "one team never captures the flag before the other team wins"
-        ({"game_type": 1}, [(0, (3, 0))], True),
-        ({"game_type": 1}, [(0, (3, 1))], False),
-        # "Streak-based scrambles do not apply outside Arena."
-        ({"game_type": 2, "koth": True}, [(1, (1, 1))] * 5, False),
-    ],
-)
-def test_outside_arena_a_scramble_is_due_by_its_gamemode(
-    tmp_path: Path, facts: Json, rounds: list[tuple[int, tuple[int, int]]], due: bool
-) -> None:
-    with server(tmp_path, "a_map", **facts) as game:
-        game.begins(ids(8))
+DUE = [
+    # "attackers run out of time without capturing any objectives or 2 full rounds completed": RED defends.
+    (ATTACK, [(0, (0, 0))], True),
+    (ATTACK, [(0, (0, 1))], False),
+    (ATTACK, [(1, (0, 0))], False),
+    (ATTACK, [(1, (0, 2)), (0, (0, 1))], True),
+    ({"game_type": 3}, [(0, (0, 0))], True),
+    ({"game_type": 3}, [(1, (0, 4)), (1, (0, 4))], True),
+    # "one team never captures the/a control point before the other team wins"
+    ({"game_type": 2, "koth": True}, [(1, (0, 1))], True),
+    ({"game_type": 2, "koth": True}, [(1, (1, 1))], False),
+    ({"game_type": 2}, [(0, (5, 0))], True),
+    # "one team never captures the flag before the other team wins"
+    ({"game_type": 1}, [(0, (3, 0))], True),
+    ({"game_type": 1}, [(0, (3, 1))], False),
+    # "Streak-based scrambles do not apply outside Arena."
+    ({"game_type": 2, "koth": True}, [(1, (1, 1))] * 5, False),
+]
+
+
+def test_outside_arena_a_scramble_is_due_by_its_gamemode(koth: Server) -> None:
+    """Each on a map of its own, of the same server."""
+    for case in DUE:
+        koth.facts, rounds, due = case
+        koth.begins(ids(8))
         for winner, captures in rounds:
-            assert not game.reply["pending"]
-            game.starts()
-            game.goes_live()
-            game.ends(winner, captures)
-        assert game.reply["pending"] is due
+            assert not koth.reply["pending"], case
+            koth.starts()
+            koth.goes_live()
+            koth.ends(winner, captures)
+        assert koth.reply["pending"] is due, case
 
 
-@pytest.mark.parametrize("facts", [ATTACK, {"game_type": 2, "koth": True}, {"game_type": 1}, {"game_type": 3}])
-def test_all_modes_scramble_when_waiting_for_players_is_over(tmp_path: Path, facts: Json) -> None:
+def test_all_modes_scramble_when_waiting_for_players_is_over(koth: Server) -> None:
     people, luck = ids(12), Random(4)
-    with server(tmp_path, "a_map", **facts) as game:
-        game.set({id: float(luck.randint(500, 1900)) for id in people})
-        game.begins(people, waiting=True)
-        game.post({"kind": "waiting_ended"})
-        ratings = game.ratings()
-        assert game.starts() == "scramble"
-        assert off(ratings, game.teams()) == f7(ratings, 6)
+    koth.set({id: float(luck.randint(500, 1900)) for id in people})
+    ratings = {id: koth.daemon.ask(f"players/{id}")["player"]["rating"] for id in people}
+    for facts in (ATTACK, {"game_type": 2, "koth": True}, {"game_type": 1}, {"game_type": 3}):
+        koth.facts = facts
+        koth.begins(people, waiting=True)
+        koth.post({"kind": "waiting_ended"})
+        assert koth.starts() == "scramble", facts
+        assert off(ratings, koth.teams()) == f7(ratings, 6), facts
 
 
 def test_every_scramble_is_f7s_even_if_that_moves_few_or_nobody(koth: Server) -> None:

@@ -263,11 +263,10 @@ def test_a_client_who_comes_in_the_moment_of_a_stop_is_no_error() -> None:
     assert errors == []
 
 
-@pytest.mark.parametrize(("soft", "hard", "fitting"), [(128, 128, 64), (128, 4096, 256)])
-def test_the_limit_of_open_files_is_raised_where_it_may_be(soft: int, hard: int, fitting: int) -> None:
+def test_the_limit_of_open_files_is_raised_where_it_may_be() -> None:
     program = (
-        "import resource; from equipoise.web.requests import fitting;"
-        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard})); print(fitting(256))"
+        "import resource; from equipoise.web.requests import fitting\n"
+        "for hard in (4096, 128): resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard)); print(fitting(256))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert int(done.stdout) == fitting
+    assert done.stdout.split() == ["256", "64"]
