@@ -17,14 +17,14 @@ from tests.conftest import no_orphans
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 MUTATION = ROOT / "mutation" / "__main__.py"
-FAILING = {"raises", "warns", "fail"}
-"""Functions of pytest that make a test fail without an assert."""
+FAILING = {"assert", "raises", "warns", "fail"}
+"""The statement, and functions of pytest that make a test fail without it."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def functions(root: Path) -> Iterator[tuple[str, Function, set[str]]]:
-    """Every module-level function below a folder: its place, itself, and the names of the functions it calls.
+def functions(root: Path) -> Iterator[tuple[str, str, set[str]]]:
+    """Every module-level function below a folder: its place, its name, and the names of the functions it calls.
 
     Of attributes only those of imported modules are looked at (`play.go_live`): a method that asserts, of the
     simulated game say, checks its own state and not what the test is about.
@@ -40,12 +40,14 @@ def functions(root: Path) -> Iterator[tuple[str, Function, set[str]]]:
         for function in tree.body:
             if isinstance(function, Function):
                 place = f"{path.relative_to(root)}:{function.lineno}: {function.name}"
-                yield place, function, set(called(function, imported))
+                yield place, function.name, set(called(function, imported))
 
 
 def called(function: Function, imported: set[str]) -> Iterator[str]:
     for node in ast.walk(function):
         match node:
+            case ast.Assert():
+                yield "assert"
             case ast.Call(func=ast.Name(id=name)):
                 yield name
             case ast.Call(func=ast.Attribute(attr=name, value=ast.Name(id=module))) if module in imported:
@@ -58,16 +60,11 @@ def without_assertion(root: Path) -> list[str]:
     """Tests that neither assert anything nor call a function of the tests that does, directly or through others."""
     found = list(functions(root))
     asserting = {
-        function.name
-        for _, function, calls in found
-        if calls & FAILING
-        or any(name.startswith("assert_") for name in calls)
-        or any(isinstance(node, ast.Assert) for node in ast.walk(function))
+        name for _, name, calls in found if calls & FAILING or any(each.startswith("assert_") for each in calls)
     }
-    while more := {function.name for _, function, calls in found if calls & asserting} - asserting:
+    while more := {name for _, name, calls in found if calls & asserting} - asserting:
         asserting |= more
-    tests = (one for one in found if one[1].name.startswith("test_"))
-    return [place for place, function, _ in tests if function.name not in asserting]
+    return [place for place, name, _ in found if name.startswith("test_") and name not in asserting]
 
 
 @pytest.mark.slow
