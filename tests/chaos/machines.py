@@ -252,6 +252,7 @@ def play(script: Script, machines: Sequence[Machine], rng: Random, ends: Event, 
     while not ends.is_set():
         for _ in range(min(rng.choice((1, 1, 2, 4)), MOST_WAITING - len(script.waiting))):
             script.end_round()
+        count = len(script.waiting)
         silent = 0 if script.send() is not None else silent + 1
         if silent >= rng.randint(2, 6) or rng.random() < 0.02:
             script.move(rng.choice(machines).daemon.port)
@@ -259,7 +260,8 @@ def play(script: Script, machines: Sequence[Machine], rng: Random, ends: Event, 
                 script.restart()
             moves["restarted" if restarted else "as they were"] += 1
             silent = 0
-        ends.wait(0.05 if script.waiting else rng.uniform(0, 0.1))
+        # While nothing is stored, nobody is to be kept busy by the same rounds again and again.
+        ends.wait(rng.uniform(0, 0.1) if len(script.waiting) < count else rng.uniform(0.1, 0.8))
 
 
 @contextmanager
