@@ -20,6 +20,8 @@ from tests.pools import an_import, row_of, some_rounds
 from tests.service.test_corrections import InThisProcess, numbers
 from tests.store.samples import SERVER, player
 
+pytestmark = pytest.mark.also_shared
+
 RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(30)]
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
 
@@ -29,6 +31,7 @@ async def played(pool: Pool, first: int, last: int) -> None:
         assert (await pool.record(record, None)).status == "stored"
 
 
+@pytest.mark.also_shared(False)  # it recomputes in the store
 @pytest.mark.parametrize("system", ["synelo", "ns2", "trueskill"])
 async def test_an_import_counts_at_once_and_stays_at_its_place(tmp_path: Path, system: str) -> None:
     async with opened(tmp_path, system, kind=InThisProcess) as pool:
@@ -86,6 +89,7 @@ async def test_states_that_the_system_cannot_read_are_refused(tmp_path: Path) ->
         assert numbers(tmp_path) == before
 
 
+@pytest.mark.also_shared(False)  # it recomputes in the store
 async def test_a_refit_replaces_the_shared_state_and_what_came_before_it_matters_no_more(tmp_path: Path) -> None:
     strike = VoidStrike(SERVER, RoundId(RECORDS[3].round.id))
     async with opened(tmp_path, "ns2", kind=InThisProcess, plus_side="red") as pool:

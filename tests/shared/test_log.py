@@ -66,6 +66,21 @@ def with_logs(scenario: Scenario, *addresses: str, pool: bool = True) -> None:
     asyncio.run(run())
 
 
+def test_a_notice_that_came_before_its_connection_ended_is_heard_and_no_fault(postgres: Postgres) -> None:
+    async def scenario(one: SharedLog) -> None:
+        faults: list[dict[str, object]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+        await one.wait("main", 0)
+        raw = one._reader._connection
+        assert raw is not None
+        raw._process_notification(1, "equipoise", "main")  # as asyncpg does when it has read one: heard in a moment
+        raw.terminate()
+        assert await one.wait("main", 30)
+        assert not faults
+
+    with_logs(scenario, postgres.url(postgres.database()))
+
+
 def test_who_begins_and_who_joins_see_the_same_pool_and_base(postgres: Postgres) -> None:
     bodies = [body(str(number) * 1000) for number in range(5)]
 

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -311,16 +312,16 @@ class SharedLog:
                 self._prepared = True
             self._notifies = await tried(raw, f"NOTIFY {CHANNEL}, ''")
             if self._notifies and not self._pooled:
-                await raw.add_listener(CHANNEL, self._hear)
+                await raw.add_listener(CHANNEL, partial(self._hear, raw.get_server_pid()))
                 raw.add_termination_listener(self._deaf)
         except BaseException:
             raw.terminate()
             raise
         return raw
 
-    def _hear(self, connection: Any, process: int, _: str, pool: object) -> None:
-        # Own notices go through the same connection.
-        if process != connection.get_server_pid() and (event := self._news.get(str(pool))):
+    def _hear(self, own: int, _connection: object, process: int, _channel: str, pool: object) -> None:
+        # Own notices go through the same connection, which may have ended by now.
+        if process != own and (event := self._news.get(str(pool))):
             event.set()
 
     def _tell(self, pool: str) -> None:
