@@ -22,8 +22,7 @@ from equipoise.core.phrases import Phrase
 from equipoise.core.rules import LockRules, Rules
 from equipoise.demo.ns2_evening import ADVANTAGES, GROUP, HOLD_SECONDS, POINTS, Person, draw_winner, people
 from equipoise.lab.simulation.closed_loop import BOOT, ClosedLoop
-from equipoise.lab.simulation.game_server import Map
-from equipoise.lab.simulation.ns2_server import NS2Server
+from equipoise.lab.simulation.game_server import Map, NS2Server
 from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.system import Match, Rated
 

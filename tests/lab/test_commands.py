@@ -19,8 +19,7 @@ from equipoise.cli.options import Stopped
 from equipoise.cli.output import json_text
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.lab.leaderboard import leaderboard
-from equipoise.lab.models import Model, forecast
+from equipoise.lab.models import Model, forecast, leaderboard
 from equipoise.lab.reading import read_history
 from equipoise.ratings import create, fit, replay
 from tests.lab import sets

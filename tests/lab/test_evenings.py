@@ -9,8 +9,7 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.evenings import STRANGER_STAYS, Evenings, Regulars
-from equipoise.lab.simulation.population import Scenario, Visits
+from equipoise.lab.simulation.population import STRANGER_STAYS, Evenings, Regulars, Scenario, Visits
 from equipoise.lab.simulation.run import simulate
 
 EVENING = Scenario().evening

@@ -17,11 +17,10 @@ from equipoise.core.model import Mode, PlayerId, Side, Split
 from equipoise.core.rules import Rules
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.closed_loop import ClosedLoop
-from equipoise.lab.simulation.evenings import Churn
 from equipoise.lab.simulation.fairness import Chances, Evening, Moved, Scrambled, fairness
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.outcome_model import MAP_NAMES
-from equipoise.lab.simulation.population import Kind, Person, Population, Scenario, Visits
+from equipoise.lab.simulation.population import Churn, Kind, Person, Population, Scenario, Visits
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.history import History
 from equipoise.ratings.joint.params import JointParams

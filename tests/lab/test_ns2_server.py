@@ -8,8 +8,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import Moment
 from equipoise.core.events import Phase
 from equipoise.core.model import Mode, Role, ServerId, Side, Span, Split
-from equipoise.lab.simulation.game_server import Map
-from equipoise.lab.simulation.ns2_server import NS2Server
+from equipoise.lab.simulation.game_server import Map, NS2Server
 from tests.lab.games import A, B, C, D, E, assign, kinds, move, sides
 
 VEIL = Map("ns2_veil", Mode.NS2)

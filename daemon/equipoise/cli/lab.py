@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from equipoise.lab.backtest import Backtest, Correct
     from equipoise.lab.json_output import Json
     from equipoise.lab.models import League, Model
-    from equipoise.lab.svg import Chart
-    from equipoise.lab.tables import Table
     from equipoise.lab.tune import Tuned
     from equipoise.ratings.history import History
-    from equipoise.ratings.quality import Group as Players
 
 
 @click.group(cls=Group)
@@ -142,24 +139,29 @@ def backtest(
     html: Path | None,
 ) -> None:
     """Predict each match, then rate it; measure the predictions after the burn-in, also by group of players."""
-    from equipoise.lab import json_output
+    from equipoise.lab import charts, json_output, tables
     from equipoise.lab.backtest import divided
+    from equipoise.lab.models import labels
 
     models = [model_of(name, pairs, league), *([parsed(against, league)] if against else [])]
     results = _backtests(models, history, burn_in, correct, curves=bool(plot or html))
-    groups = divided(results[0], history)
+    (label, *_), first, groups = labels(models), results[0], divided(results[0], history)
     if predictions is not None:
-        write_csv(predictions, json_output.PREDICTED, json_output.predictions(results[0], history, line_of()))
+        write_csv(predictions, json_output.PREDICTED, json_output.predictions(first, history, line_of()))
     if plot is not None:
-        draw(plot, _backtest_charts(results, groups, history))
+        of_groups = [charts.divisions(groups, label)] if groups else []
+        own = charts.predictions(first.quality, label), charts.ratings(first, history, label)
+        draw(plot, [*charts.qualities(results), *of_groups, *own])
     if html is not None:
         _report(html, results, history, correct)
     if as_json:
-        first, *others = json_output.compared(results) if against else [json_output.backtest(results[0])]
-        first["groups"] = json_output.divisions(groups)
-        click.echo(json_text([first, *others] if against else first))
+        rows = json_output.compared(results) if against else [json_output.backtest(first)]
+        rows[0]["groups"] = json_output.divisions(groups)
+        click.echo(json_text(rows if against else rows[0]))
     else:
-        show(_backtest_tables(results, groups))
+        of_first = [tables.bins(first.quality, label), *([tables.divisions(groups, label)] if groups else [])]
+        corrected = [tables.corrected(first.correction, label)] if first.correction else []
+        show([tables.comparison(results), *of_first, *corrected])
 
 
 @lab.command(epilog=examples("equipoise lab compare synelo elo trueskill --pool main"))
@@ -200,7 +202,7 @@ def compare(
         stop("; ".join(refusals))
     results.sort(key=lambda result: result.quality.log_loss.value)
     if plot is not None:
-        draw(plot, [charts.losses(results), *_quality_charts(results)])
+        draw(plot, [charts.losses(results), *charts.qualities(results)])
     if html is not None:
         _report(html, results, history, correct)
     if as_json:
@@ -283,7 +285,8 @@ def tune(
         click.echo(json_text(json_output.tuned(result) | {"command": command}))
     else:
         click.echo(f"{_verdict(result)}\n\n{command}")
-    _end(result)
+    if result.interrupted:
+        stop("interrupted: these are the best settings so far", INTERRUPTED)
 
 
 def _verdict(result: Tuned) -> str:
@@ -296,11 +299,6 @@ def _verdict(result: Tuned) -> str:
         return f"was ended before it met matches it did not see: do not take it{early}"
     advice = "take it" if result.is_better else "do not take it"
     return f"gains {estimate(result.gain)} on {result.unseen:,} matches it did not see: {advice}{early}"
-
-
-def _end(result: Tuned) -> None:
-    if result.interrupted:
-        stop("interrupted: these are the best settings so far", INTERRUPTED)
 
 
 @lab.command(epilog=examples("equipoise lab replay --pool main --model glicko2"))
@@ -347,8 +345,7 @@ def replay(
     converge.
     """
     from equipoise.lab import json_output, tables
-    from equipoise.lab.leaderboard import leaderboard
-    from equipoise.lab.models import League, fit, forecast
+    from equipoise.lab.models import League, fit, forecast, leaderboard
 
     model = model_of(name, pairs, league)
     if whole and league != League():
@@ -434,35 +431,6 @@ def _backtests(
                 refused.append(f"{model.name}: {located(error)}")
             bar.advance(task)
     return results
-
-
-def _backtest_charts(results: Sequence[Backtest], groups: Sequence[Players], history: History) -> list[Chart]:
-    from equipoise.lab import charts
-    from equipoise.lab.models import labels
-
-    label, *_ = labels([entry.model for entry in results])
-    of_groups = [charts.divisions(groups, label)] if groups else []
-    first = charts.predictions(results[0].quality, label), charts.ratings(results[0], history, label)
-    return [*_quality_charts(results), *of_groups, *first]
-
-
-def _backtest_tables(results: Sequence[Backtest], groups: Sequence[Players]) -> list[Table]:
-    from equipoise.lab import tables
-    from equipoise.lab.models import labels
-
-    (label, *_), correction = labels([entry.model for entry in results]), results[0].correction
-    sections = [tables.comparison(results), tables.bins(results[0].quality, label)]
-    sections += [tables.divisions(groups, label)] if groups else []
-    return sections + ([tables.corrected(correction, label)] if correction else [])
-
-
-def _quality_charts(results: Sequence[Backtest]) -> list[Chart]:
-    from equipoise.lab import charts
-    from equipoise.lab.models import labels
-
-    names = labels([entry.model for entry in results])
-    qualities = [(label, entry.quality) for label, entry in zip(names, results, strict=True)]
-    return [charts.calibration(qualities), charts.progress(results)]
 
 
 def _command(result: Tuned, burn_in: float, correct: str) -> str:

@@ -24,9 +24,8 @@ from equipoise.demo.daemon import Client, Daemon, Installation
 from equipoise.demo.evening import Evening, boot
 from equipoise.demo.record import UPSET, Odds, Played, Teams, percent
 from equipoise.demo.stage import NS2_LOOK, Row, Stage
-from equipoise.lab.simulation.game_server import Map
+from equipoise.lab.simulation.game_server import Map, NS2Server
 from equipoise.lab.simulation.measures import spearman
-from equipoise.lab.simulation.ns2_server import NS2Server
 from equipoise.wire import NS2
 
 POINTS = 400.0

@@ -25,8 +25,7 @@ from equipoise.demo.ns2_evening import ADVANTAGES, NEW_POOL, SCALE, SHAPE, Perso
 from equipoise.demo.record import english
 from equipoise.demo.script import Script, decoded
 from equipoise.lab.simulation import population
-from equipoise.lab.simulation.game_server import GameServer, Map
-from equipoise.lab.simulation.ns2_server import NS2Server
+from equipoise.lab.simulation.game_server import GameServer, Map, NS2Server
 from equipoise.lab.simulation.outcome_model import CountsModel
 from equipoise.wire import NS2, TF2, Game
 from equipoise.wire import orders as wire

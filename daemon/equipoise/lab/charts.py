@@ -48,6 +48,12 @@ def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
     return chart
 
 
+def qualities(backtests: Sequence[Backtest]) -> list[Chart]:
+    """The calibration of several systems, and their log loss over the history."""
+    names = labels([done.model for done in backtests])
+    return [calibration([(n, done.quality) for n, done in zip(names, backtests, strict=True)]), progress(backtests)]
+
+
 def _titled(title: str, count: int) -> str:
     """The title, with a note if only the first `LINES` lines are drawn."""
     return title if count <= LINES else f"{title} (the first {LINES} of {count})"

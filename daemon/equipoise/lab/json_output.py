@@ -14,8 +14,7 @@ import numpy as np
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.backtest import Backtest, difference
-from equipoise.lab.leaderboard import Leaderboard
-from equipoise.lab.models import Forecast, Model
+from equipoise.lab.models import Forecast, Leaderboard, Model
 from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from equipoise.lab.backtest import Backtest, Surprise, difference
-from equipoise.lab.leaderboard import Leaderboard
-from equipoise.lab.models import Model, labels
+from equipoise.lab.models import Leaderboard, Model, labels
 from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary

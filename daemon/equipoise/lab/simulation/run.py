@@ -14,7 +14,6 @@ from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.closed_loop import ClosedLoop, Solve
-from equipoise.lab.simulation.evenings import Churn, Evenings, Regulars
 from equipoise.lab.simulation.fairness import Chances, Evening, fairness
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import (
@@ -36,7 +35,7 @@ from equipoise.lab.simulation.measures import (
     spearman,
 )
 from equipoise.lab.simulation.outcome_model import MAP_NAMES, CountsModel, OutcomeModel
-from equipoise.lab.simulation.population import Person, Population, Scenario, Visits
+from equipoise.lab.simulation.population import Churn, Evenings, Person, Population, Regulars, Scenario, Visits
 from equipoise.ratings.system import System
 
 MAP_ROUNDS = 20
