@@ -224,8 +224,6 @@ def replay(
         first, second = curvature * math.sqrt(variance), curvature * math.sqrt(other_variance)
         for place in range(begin, end):
             p = records[members[place]]
-            if place < middle:
-                update(p, slope, first, 1.0, at, c)
-            else:
-                update(p, -slope, second, 1.0, at, c)
+            own = place < middle
+            update(p, slope if own else -slope, first if own else second, 1.0, at, c)
             after[place] = shown(p, c.skills)
