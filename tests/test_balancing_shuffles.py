@@ -223,6 +223,45 @@ def test_the_greedy_method_keeps_to_the_most_moves(most: int) -> None:
     assert len(moved(solved(ask(entries((1, 2, 3, 4), (5, 6, 7, 8)), terms), ns2(ratings)))) == most
 
 
+# Before the chairs are filled.
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whichever_two_likely_commanders_sit_no_other_sides_of_them_are_as_even_for_their_moves(seed: int) -> None:
+    random = Random(seed)
+    system = create("ns2")
+    for number in range(1, 9):
+        system.seed(player(number), rating=1000.0, commander=random.gammavariate(6, 200))
+    here = entries((1, 2, 3, 4), (5, 6, 7, 8))
+    likely = {player(n): (random.randint(1, 5), random.randint(1, 5)) for n in (1, 2, 5, 6)}
+    wishes = {player(n): Wish(random.choice(list(Side)), 1) for n in (1, 3, 6, 7)}
+    question = ask(here, ShuffleTerms(FAIR, likely=likely, wishes=wishes))
+    found = solved(question, system)
+
+    def cost(split: Split) -> float:
+        """Points: outside the band, over all pairs who may sit, and one for each move and two for each denied wish."""
+        risk = total = 0.0
+        for one, two in product(likely, repeat=2):
+            if one in split.a and two in split.b:
+                weight = likely[one][0] * likely[two][1]
+                even = chance(system, VEIL, (one,), (two,), frozenset((one, two)))
+                risk, total = risk + weight * max(0.0, 0.45 - even, even - 0.55), total + weight
+        toll = moves_of(question, split) + 2 * sum(
+            split.side_of(one) is wish.side.other for one, wish in wishes.items()
+        )
+        return toll + 100 * risk / total if total else math.inf
+
+    placed = {one: found.split.side_of(one) for one in likely}
+    costs: dict[tuple[Side | None, ...], float] = {}
+    for split in all_splits(replace(question, sizes=(4, 4))):
+        key = tuple(split.side_of(one) for one in likely)
+        costs[key] = min(costs.get(key, math.inf), cost(split))
+    assert costs[tuple(placed.values())] == pytest.approx(min(costs.values()))
+    first, second = found.likely
+    assert {placed[first], placed[second]} == {*Side}
+    assert found.after == outlook(system, VEIL, found.split.a, found.split.b, frozenset(found.likely))
+
+
 # The band.
 
 

@@ -18,9 +18,8 @@ from equipoise.core.asks import AskSplit, Purpose
 from equipoise.core.effects import Effect, Tell
 from equipoise.core.events import SplitSolved
 from equipoise.core.model import Mode, PlayerId, ServerId, Side, logistic
-from equipoise.core.phrases import Phrase
 from equipoise.core.rules import LockRules, Rules
-from equipoise.demo.ns2_evening import ADVANTAGES, GROUP, HOLD_SECONDS, POINTS, Person, draw_winner, people
+from equipoise.demo.ns2_evening import ADVANTAGES, CHAIR, GROUP, HOLD_SECONDS, POINTS, Person, draw_winner, people
 from equipoise.lab.simulation.closed_loop import BOOT, ClosedLoop
 from equipoise.lab.simulation.game_server import Map, NS2Server
 from equipoise.ratings.ns2.system import NS2
@@ -102,7 +101,7 @@ class Evening(ClosedLoop):
     def _obey(self, effects: Iterable[Effect]) -> None:
         effects = tuple(effects)
         for effect in effects:
-            if isinstance(effect, Tell) and effect.player and effect.lines[0].phrase is Phrase.CHAIR_ASKED:
+            if isinstance(effect, Tell) and effect.player and effect.lines[0].phrase in CHAIR:
                 self.asked.add(effect.player)
                 self.figures.asked += 1
         super()._obey(effects)

@@ -106,7 +106,7 @@ class AnyNs2Server(AnyServer):
         found = set(groups(memory.friendships).values())
         assert all(2 <= len(group) <= 4 for group in found)
         assert not any(one & two for one, two in combinations(found, 2))
-        sizes = (memory.wishes, memory.weights, memory.friendships, memory.commanders, self.session.state.invitations)
+        sizes = (memory.wishes, memory.weights, memory.friendships, memory.chairs, self.session.state.invitations)
         assert all(len(each) <= MOST_REMEMBERED for each in sizes)
 
     @invariant()

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
-from equipoise.core.effects import Assign, Cancel, Effect, Lock, LogDecision, RecordRound, Say, Tell
+from equipoise.core.effects import Assign, Cancel, Effect, Lock, LogDecision, Place, RecordRound, Say, Tell
 from equipoise.core.model import DueIf, Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -123,6 +123,69 @@ def test_who_leaves_the_chair_last_after_a_round_is_not_the_first_of_the_next() 
     play(session, [(920.0, live), (990.0, ended(finished("r9", A, "abc|def", mode=Mode.NS2), 990.0))])
     assert told(play(session, [(998.0, in_chairs("a", "abc|ef|d")), (998.1, in_chairs("", "|ef|abcd"))])) == []
     assert len(told(play(session, [(1010.0, in_chairs("a"))]))) == 1
+
+
+# Before the chairs are filled.
+
+
+def gathered(session: Session, at: float = 910.0) -> list[Effect]:
+    """All go to the ready room, and choose their sides anew; nobody sits."""
+    return play(session, [(at, in_chairs("", "||abcdef")), (at + 20, in_chairs("", "abc|def"))])
+
+
+def test_before_the_chairs_are_filled_one_shuffle_parts_who_is_likely_to_command() -> None:
+    session = led()
+    question = asked(gathered(session))
+    assert (question.moment, question.reason) == (Moment.NOW, Text(Phrase.REASON_CHAIRS))
+    assert question.terms is not None
+    assert question.terms.likely == {PlayerId("b"): (2, 1), PlayerId("d"): (1, 2), PlayerId("e"): (1, 2)}
+    answer = replace(solved(question, "abd|cef"), likely=ids("be"))
+    effects = play(session, [(930.1, answer)])
+    assert [line.likely for line in of(LogDecision, effects)] == [ids("be")]
+    play(session, [(931.0, e.OrderDone(931.0, OrderId("o1")))])
+    assert of(AskSplit, play(session, [(932.0, in_chairs("", "abd|cef")), (960.0, e.Heartbeat(960.0))])) == [], "once"
+    again = asked(play(session, [(970.0, starts("abd|cef", 970.0, "be"))]))
+    assert (again.moment, again.terms and again.terms.likely) == (Moment.FREEZE, {}), "who sits is known"
+
+
+@pytest.mark.parametrize(
+    ("session", "sides"),
+    [
+        (lambda: led(commanders="b"), "abc|def"),
+        (lambda: led(MANUAL), "abc|def"),
+        (led, "ab|cd|ef"),
+        (led, "a|b"),
+    ],
+    ids=["one has commanded", "no shuffle", "two stand in the ready room", "too few"],
+)
+def test_nobody_is_parted_where_that_serves_nothing(session: Callable[[], Session], sides: str) -> None:
+    here = session()
+    effects = play(here, [(910.0, in_chairs("", "||abcdef")), (930.0, in_chairs("", sides))])
+    assert of(AskSplit, effects) == []
+
+
+def test_once_the_sides_have_gathered_the_two_closest_are_asked_to_command_and_the_log_says_what_they_did() -> None:
+    session = led()
+    play(session, [(930.1, solved(asked(gathered(session)), "abc|def"))])
+    effects = play(session, [(931.0, in_chairs(""))])
+    assert told(effects) == [
+        (PlayerId("b"), Text(Phrase.CHAIR_OFFERED, ("@d",))),
+        (PlayerId("d"), Text(Phrase.CHAIR_OFFERED, ("@b",))),
+    ]
+    lines = [(line.players, line.reason.phrase, line.side) for line in of(LogDecision, effects)]
+    assert lines == [(ids("b"), Phrase.REASON_CLOSEST, A), (ids("d"), Phrase.REASON_CLOSEST, B)]
+    assert told(play(session, [(932.0, in_chairs("b"))])) == [], "their match knows already"
+    live = replace(went_live("r9", "abc|def", at=990.0), roster=commanded(roster("abc|def"), "be"))
+    effects = play(session, [(980.0, starts("abc|def", 980.0, "be")), (990.0, live)])
+    answers = [(line.players, line.reason.phrase) for line in of(LogDecision, effects) if line.kind == "chair"]
+    assert answers == [(ids("b"), Phrase.REASON_COMMANDS), (ids("d"), Phrase.REASON_ANOTHER)]
+
+
+def test_before_a_shuffle_joiners_have_the_side_they_want_until_half_of_all_are_on_it() -> None:
+    session = led()
+    play(session, [(910.0, in_chairs("", "||abcdef"))])
+    places = [the(Place, play(session, [(920.0, e.SideWanted(920.0, PlayerId(name), A))])).side for name in "abcd"]
+    assert places == [A, A, A, B]
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def full_memory() -> Memory:
         weights={ANN: 4},
         friendships=((ANN, BOB),),
         winners=(ANN,),
-        commanders=(BOB, ANN),
+        chairs=((BOB, A), (ANN, B), (BOB, A)),
         choosing=True,
     )
 
@@ -235,7 +235,7 @@ def test_what_players_want_survives_a_restart_and_a_new_map() -> None:
     assert terms(session.state).wishes == {ANN: Wish(A, 4), BOB: Wish(B, 1)}
     assert terms(session.state).groups == (frozenset((ANN, BOB)),)
     assert session.memory.winners == ()
-    assert session.memory.commanders == (BOB, ANN)
+    assert session.memory.chairs == full_memory().chairs
 
 
 some = st.sampled_from(ids("abcdefgh"))

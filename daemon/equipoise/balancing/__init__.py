@@ -33,7 +33,7 @@ from equipoise.balancing.chances import (
     skills,
 )
 from equipoise.balancing.means import best, who_plays
-from equipoise.balancing.shuffle_terms import chairs_decide, friends_decide, shuffled
+from equipoise.balancing.shuffle_terms import chairs_decide, friends_decide, seated, shuffled
 from equipoise.balancing.swaps import evened
 from equipoise.core import model as core
 from equipoise.core.asks import (
@@ -128,8 +128,11 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
     players = [entry.id for entry in ask.entries]
     a, b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
     commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
+    question = ask
     if ask.purpose is Purpose.SHUFFLE:
-        split = shuffled(ask, commanders, system)
+        question = seated(ask, system)
+        commanders = frozenset(entry.id for entry in question.entries if entry.commander)
+        split = shuffled(question, commanders, system)
     elif ask.purpose is Purpose.DUEL:
         # The core's own rule chooses the two (`core.bench`); it needs their skills alone.
         values = on_both_sides(system, ask.context, players)
@@ -145,8 +148,9 @@ def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
         after=outlook(system, ask.context, split.a, split.b, commanders),
         spread_before=_spread(before),
         spread_after=_spread(after),
-        friends=ask.purpose is Purpose.SHUFFLE and friends_decide(ask, split, commanders, system),
+        friends=ask.purpose is Purpose.SHUFFLE and friends_decide(question, split, commanders, system),
         chairs=chairs_decide(ask, split, commanders, system) if ask.purpose is Purpose.SHUFFLE else 0.0,
+        likely=tuple(sorted(commanders)) if question is not ask else (),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import accumulate, permutations, product
 from typing import Any
 
 from equipoise.balancing.chances import (
@@ -75,6 +76,54 @@ def chairs_decide(ask: AskSplit, split: Split, commanders: frozenset[PlayerId], 
     alike = logistic(log_odds(after) - 4.0 * (first - second) / system.gap(1.0, 1))
     decide = (first > second) is (after > 0.5) and (is_even(alike) or (alike > 0.5) is not (after > 0.5))
     return abs(first - second) if decide else 0.0
+
+
+def seated(ask: AskSplit, system: System[Any]) -> AskSplit:
+    """Return the question of a shuffle with its likely commanders in place, the two likeliest of them in the chairs.
+
+    They are put on the sides on which any two who sit are most even: the least sum is taken of the win probability
+    outside the fair band, over all pairs as likely as they are, and of what it costs to put everybody there.
+    """
+    terms, humans = ask.terms or EVEN, [entry for entry in ask.entries if not entry.bot]
+    likely = [entry for entry in humans if entry.id in terms.likely]
+    if not system.commanders_apart or len(likely) < 2:
+        return ask
+    low, high = terms.fair_band
+    pairs = {}
+    for one, two in permutations([entry.id for entry in likely], 2):
+        even = chance(system, ask.context, (one,), (two,), frozenset((one, two)))
+        pairs[one, two] = terms.likely[one][0] * terms.likely[two][1], max(0.0, low - even, even - high)
+    tolls = Shuffle(ask, NO_PLAYERS, system).tolls
+    others = [entry for entry in humans if entry not in likely]
+    stay = sum(entry.stays and entry.side is Side.A for entry in others)
+    # What the others cost, by how many of those who may be put anywhere are on A.
+    costs = sorted(on_a - on_b for entry in others if not entry.stays for on_a, on_b in (tolls(entry),))
+    costs = [*accumulate(costs, initial=0)]
+    best: tuple[float, dict[PlayerId, Side], tuple[PlayerId, PlayerId]] | None = None
+    for sides in product(Side, repeat=len(likely)):
+        places = {entry.id: side for entry, side in zip(likely, sides, strict=True)}
+        on_a, on_b = ([player for player, side in places.items() if side is wanted] for wanted in Side)
+        moves = sum(entry.side is places[entry.id].other for entry in likely)
+        counts = {size - len(on_a) - stay for size in (len(humans) // 2, (len(humans) + 1) // 2)} & {*range(len(costs))}
+        is_held = any(entry.stays and entry.side is not places[entry.id] for entry in likely)
+        if not (on_a and on_b and counts) or is_held or (terms.max_moves is not None and 2 * moves > terms.max_moves):
+            continue
+        toll = sum(tolls(entry)[places[entry.id] is Side.B] for entry in likely) + min(costs[count] for count in counts)
+        apart = {pair: pairs[pair] for pair in product(on_a, on_b)}
+        risk = sum(weight * beyond for weight, beyond in apart.values()) / sum(weight for weight, _ in apart.values())
+        price = toll * MOVE_WORTH / MOVE + risk
+        if best is None or price < best[0]:
+            best = price, places, max(apart, key=apart.__getitem__)
+    if best is None:
+        return ask
+    _, places, chairs = best
+    entries = (
+        replace(entry, side=places[entry.id], commander=entry.id in chairs, held=entry.held or "likely")
+        if entry.id in places
+        else entry
+        for entry in ask.entries
+    )
+    return replace(ask, entries=tuple(entries), terms=replace(terms, likely={}))
 
 
 class Shuffle:
@@ -178,7 +227,7 @@ class Shuffle:
         here = [entry for entry in self.humans if entry.id in terms.spread_evenly]
         spread = sum(entry.id in on_a for entry in here)
         excess = max(0, len(here) // 2 - spread, spread - (len(here) + 1) // 2)
-        toll = sum(self._toll(entry)[entry.id not in on_a] for entry in self.humans)
+        toll = sum(self.tolls(entry)[entry.id not in on_a] for entry in self.humans)
         for group in self._groups():
             count = sum(self.humans[index].id in on_a for index in group)
             toll += FRIEND * min(count, len(group) - count)
@@ -208,7 +257,7 @@ class Shuffle:
         # numpy is loaded where a system needs it.
         from equipoise.balancing.covariances import shuffled
 
-        tolls = [self._toll(entry) for entry in self.humans]
+        tolls = [self.tolls(entry) for entry in self.humans]
         sides = shuffled(self.ask, self.terms, self.values, tolls, self.lead, self.commanders, self.system)
         return self._split(*([index for index, side in enumerate(sides) if side == stand] for stand in (1, -1)))
 
@@ -231,7 +280,7 @@ class Shuffle:
             band=(low, high),
             pins=pins_of_staying(self.humans),
             groups=self._groups(),
-            wishes=[self._toll(entry) for entry in self.humans],
+            wishes=[self.tolls(entry) for entry in self.humans],
             spread_evenly=[self.index_of[member] for member in terms.spread_evenly if member in self.index_of],
             max_moves=terms.max_moves,
             moves_count=False,
@@ -243,7 +292,7 @@ class Shuffle:
         # A friend who is not on the server any more, or plays no part in this question, has no index.
         return [[self.index_of[member] for member in group if member in self.index_of] for group in self.terms.groups]
 
-    def _toll(self, entry: Entry) -> tuple[int, int]:
+    def tolls(self, entry: Entry) -> tuple[int, int]:
         """Return what it costs to put a player on A, and on B: a move, and a denied wish."""
         wish, moves = self.terms.wishes.get(entry.id), self.terms.moves_count
 

@@ -88,6 +88,9 @@ class ShuffleTerms:
     wishes: Mapping[PlayerId, Wish] = field(default_factory=dict)
     spread_evenly: frozenset[PlayerId] = frozenset()
     greedy: bool = False
+    likely: Mapping[PlayerId, tuple[int, int]] = field(default_factory=dict)
+    """While a chair is free: how often players have commanded, as a weight on A and on B. First of all they are put on
+    the sides on which any two of them who sit are most even, a point of win chance for each move."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,7 @@ DecisionKind = Literal[
     "failed",
     "refused",
     "unrated",
+    "chair",
 ]
 
 
@@ -171,6 +172,8 @@ class LogDecision:
     """Where these players go, or have to stay."""
     cause: Text | None = None
     """Why a split is not called even, or moves nobody."""
+    likely: tuple[PlayerId, ...] = ()
+    """NS2: whom a split before the chairs are filled takes for the next commanders."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,6 +257,8 @@ class SplitSolved:
     """NS2: the sides are not even, and would be if these players were no friends."""
     chairs: float = 0.0
     """NS2: the points between the two commanders, where the sides would be even with commanders alike; else 0."""
+    likely: tuple[PlayerId, ...] = ()
+    """NS2: the two who are taken for commanders in `after`, while a chair is free."""
 
     def moved(self) -> tuple[PlayerId, ...]:
         """The humans whose place the split changes: their side, or whether they play."""

@@ -146,6 +146,8 @@ def _answer(
     if entry.side is None and entry.held:
         return (Tell(event.id, (not_moved(entry.held, f"@{event.id}"),)),)
     lock = state.held_side(event.id, now)
+    if entry.side is None and event.side and lock is None and shuffles.has_room(state, event.side):
+        return _place(state, entry, Placement(event.side, Text(Phrase.REASON_ALLOWED)), now)
     question = None if by_count else _question(state, entry, event.side, lock)
     if question is not None:
         # Nobody was asked yet, or the sides have changed since: ask about the sides of now.

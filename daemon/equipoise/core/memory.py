@@ -62,6 +62,9 @@ MOST_REMEMBERED = 4 * MOST_PLAYERS
 """Players with a lock, a turn on the bench, a recent move or a wish, and friendships, of each the latest. Memory is
 written with every round, and a map may last for weeks."""
 
+MOST_CHAIRS = 128
+"""Command chairs that are remembered, those of 64 rounds."""
+
 HEAVIEST_WISH = 8
 """How much more than a new wish one may weigh that was denied again and again."""
 
@@ -138,8 +141,8 @@ class Memory:
     """The oldest first."""
     winners: tuple[PlayerId, ...] = ()
     """NS2: the winners of the last counted round of this map; empty after a draw."""
-    commanders: tuple[PlayerId, ...] = ()
-    """NS2: who has begun a round in the command chair here, the latest last; kept across maps."""
+    chairs: tuple[tuple[PlayerId, Side], ...] = ()
+    """NS2: who has begun a round in which command chair here, the latest last; kept across maps."""
     skip: bool = False
     """NS2: no shuffle comes before the next round by itself, as an admin ordered."""
     choosing: bool = False
@@ -163,7 +166,7 @@ class Memory:
             wishes=self.wishes,
             weights=self.weights,
             friendships=self.friendships,
-            commanders=self.commanders,
+            chairs=self.chairs,
         )
 
     def emptied(self) -> Memory:
@@ -215,11 +218,9 @@ class Memory:
         """End all friendships of a player."""
         return replace(self, friendships=tuple(pair for pair in self.friendships if player not in pair))
 
-    def command(self, players: Iterable[PlayerId]) -> Memory:
-        """Note who begins a round in a command chair."""
-        latest = tuple(players)
-        others = tuple(player for player in self.commanders if player not in latest)
-        return replace(self, commanders=(*others, *latest)[-MOST_REMEMBERED:])
+    def command(self, chairs: Iterable[tuple[PlayerId, Side]]) -> Memory:
+        """Note who begins a round in which command chair."""
+        return replace(self, chairs=(*self.chairs, *chairs)[-MOST_CHAIRS:])
 
     def switched(self) -> Memory:
         """The game swapped the sides: locks and the streak follow the group of players."""
@@ -255,9 +256,9 @@ class Memory:
         """Cut wishes, weights and friendships to what the rules allow: another version may have written more."""
         weights = {player: min(weight, HEAVIEST_WISH) for player, weight in self.weights.items()}
         friendships = lawful(self.friendships[-MOST_REMEMBERED:])
-        winners, commanders = self.winners[:MOST_PLAYERS], self.commanders[-MOST_REMEMBERED:]
+        winners, chairs = self.winners[:MOST_PLAYERS], self.chairs[-MOST_CHAIRS:]
         return replace(
-            self, wishes=_newest(self.wishes), friendships=friendships, winners=winners, commanders=commanders
+            self, wishes=_newest(self.wishes), friendships=friendships, winners=winners, chairs=chairs
         ).weigh(weights)
 
     def _held_until(self, latest: float, held: HeldSide) -> HeldSide:

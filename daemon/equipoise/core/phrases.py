@@ -25,6 +25,11 @@ class Phrase(Enum):
     REASON_ADMIN = "ordered by an admin"
     REASON_VOTE = "the players voted for it"
     REASON_ROUND_START = "teams are shuffled before every round"
+    REASON_CHAIRS = "before the command chairs are filled"
+    # Who is asked to command, and what becomes of it.
+    REASON_CLOSEST = "asked to command, as the closest match"
+    REASON_COMMANDS = "asked to command, and does"
+    REASON_ANOTHER = "asked to command, but another does, or nobody"
     # Why a player plays, waits or is moved.
     REASON_DUEL = "round 1 is a duel between the two closest ratings"
     REASON_EQUAL_SIDES = "players who waited come in, and the sides are made equal"
@@ -55,6 +60,7 @@ class Phrase(Enum):
     SHUFFLE_NEEDLESS = "Teams stay as they are: {3}. Win chance of {1}: {2} %."
     SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
     SHUFFLE_SKIPPED = "No shuffle before the next round: an admin leaves the teams as they are."
+    CHAIR_OFFERED = "Will you command? {1} is asked to on the other side, and you two are the closest match."
     CHAIR_ASKED = "Will you command? {1} commands the other side, and on yours you are the closest match."
     TEAMS_MADE = "Teams stay as they are: people put {1} of {2} players on their side."
     TOO_UNEVEN_TWO = "{1} had {2} %: {3} and {4} change sides."

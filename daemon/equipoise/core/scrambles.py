@@ -150,6 +150,14 @@ def in_freeze(state: State) -> Effects:
     return ask(state, *need) if eligible_count(state.balanced_roster()) >= 2 else ()
 
 
+def before_chairs(state: State) -> Effects:
+    """NS2: ask for the shuffle around the likely commanders, once the sides have gathered and nobody sits yet."""
+    if not shuffles.parts_commanders(state):
+        return ()
+    state.commanders_parted = True
+    return ask(state, Purpose.SHUFFLE, Text(Phrase.REASON_CHAIRS), moment=Moment.NOW)
+
+
 def _bench_others(state: State) -> Effects:
     """Order players to the bench who stand on a side and are no candidates; the candidates stay where they are."""
     roster = state.balanced_roster()
@@ -398,6 +406,7 @@ def _decision(state: State, event: SplitSolved, order: OrderId | None = None) ->
         event.after,
         event.spread_after,
         cause=None if is_expected or event.ask.purpose not in _SCRAMBLES else cause(state, event),
+        likely=event.likely,
     )
 
 

@@ -163,7 +163,7 @@ def _enter_map(state: State, event: e.Hello) -> Effects:
 def _forget_map(state: State) -> None:
     state.version += 1
     state.roster, state.cache, state.asked_cache = Roster(), None, None
-    state.teams_made, state.map_ends_at = False, None
+    state.teams_made, state.map_ends_at, state.asked_to_command = False, None, ()
     state.close_round()
     state.summaries.clear()
     _forget_orders(state)
@@ -222,7 +222,9 @@ def _is_empty(state: State) -> bool:
 
 def _seen(state: State, now: float) -> Effects:
     """After a change of the roster: load missing ratings, then order what is due; NS2: ask who could command."""
-    asks = shuffles.ask_commander(state) if state.ns2 else ()
+    if state.ns2 and state.phase is e.Phase.OVER and not any(entry.side for entry in state.roster.humans()):
+        state.phase = e.Phase.IDLE  # the game has put all into the ready room: the round is over for good
+    asks = (*scrambles.before_chairs(state), *shuffles.ask_commanders(state)) if state.ns2 else ()
     return (*_load_missing(state), *_look(state, now), *asks)
 
 
@@ -328,14 +330,16 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
     players = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
     state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in players}
-    if chairs := [entry.id for entry in state.roster.humans() if entry.commander]:
+    chairs = [(entry.id, entry.side) for entry in state.roster.humans() if entry.commander and entry.side]
+    answers = shuffles.note_answers(state, [player for player, _ in chairs])
+    if chairs:
         state.memory = state.memory.command(chairs)
     # Who is on no side now sits out this round: it counts as their turn on the bench.
     if state.arena and not state.waiting and not _walked_out(state):
         # Sorted: the order of a set differs from process to process, and memories are compared and cut by order.
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
-    return (*too_late, *locks, *_load_missing(state), *autobalance.check(state, now))
+    return (*too_late, *locks, *answers, *_load_missing(state), *autobalance.check(state, now))
 
 
 def _aborted(state: State, event: e.RoundAborted, now: float) -> Effects:

@@ -13,17 +13,21 @@ of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from equipoise.core import friends
 from equipoise.core.asks import Moment, Purpose, ShuffleTerms, Wish
 from equipoise.core.effects import Cancel, LogDecision, Say, Tell
 from equipoise.core.events import Commanded, Phase, SideWanted, SplitSolved
 from equipoise.core.memory import HEAVIEST_WISH, WantedSide
-from equipoise.core.model import NS2_SIDES, DueIf, Entry, PlayerId, Side, Split
+from equipoise.core.model import NS2_SIDES, DueIf, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, Stage, State
+
+Chosen = TypeVar("Chosen", PlayerId, tuple[PlayerId, PlayerId])
 
 
 def needed(state: State) -> tuple[Purpose, Text] | None:
@@ -76,50 +80,131 @@ def skip(state: State) -> Effects:
 WORTH_ASKING = 100.0
 """Points by which the one who is asked to command is nearer to the other commander than the farthest of their side."""
 
+MOST_LIKELY = 8
+"""Players whom the shuffle before the chairs are filled takes for commanders, those who have commanded most."""
 
-def ask_commander(state: State) -> Effects:
+STANDING = 4
+"""It comes once no more than one in so many eligible players still stands in the ready room."""
+
+
+def parts_commanders(state: State) -> bool:
+    """Whether the shuffle before the chairs are filled is to come: once between two rounds."""
+    return (
+        _chairs_open(state)
+        and not is_under_way(state)
+        and not state.commanders_parted
+        and len(likely_commanders(state)) > 1
+    )
+
+
+def is_under_way(state: State) -> bool:
+    """Whether the sides are being made anew, at once."""
+    return bool(state.assigned) or (state.asked is not None and state.asked.moment is Moment.NOW)
+
+
+def _chairs_open(state: State) -> bool:
+    """The sides have gathered before a round that will be shuffled, and nobody sits in a chair."""
+    if state.phase is not Phase.IDLE or not (will_follow(state) and state.acts and state.enough_players):
+        return False
+    players = state.scrambled_roster().eligible()
+    standing = sum(entry.side is None for entry in players)
+    is_free = not any(entry.commander for entry in state.roster.entries)
+    return is_free and STANDING * standing <= len(players) and left_alone(state) is None
+
+
+def likely_commanders(state: State) -> dict[PlayerId, tuple[int, int]]:
+    """How likely the players who are here are to command A, and B: by who has, above all on that side."""
+    counts = Counter(state.memory.chairs)
+    times = {entry.id: [counts[entry.id, side] for side in Side] for entry in state.scrambled_roster().eligible()}
+    often = sorted((player for player in times if any(times[player])), key=lambda player: -sum(times[player]))
+    return {player: (2 * a + b, a + 2 * b) for player in often[:MOST_LIKELY] for a, b in (times[player],)}
+
+
+def ask_commanders(state: State) -> Effects:
     """Ask the best match for the one commander who is in a chair to take the other, once for each commander.
 
-    The chairs decide more than any shuffle can make up for, and nobody is moved into one. Asked are those who have
-    commanded here before, while no round runs.
+    While nobody sits, ask the best match of the two sides. The chairs decide more than any shuffle can make up for, and
+    nobody is moved into one. Asked are those who have commanded here before, while no round runs.
     """
-    if not (will_follow(state) and state.enforces):
+    if not (will_follow(state) and state.enforces) or is_under_way(state):
         return ()
     chairs = [entry for entry in state.roster.humans() if entry.commander]
     # After a round its commanders leave one by one: the one who is left is not the first of the next.
     state.chairs_free |= not chairs
-    if len(chairs) != 1 or not state.chairs_free or chairs[0].id == state.chair_asked or left_alone(state) is not None:
+    if len(chairs) > 1 or not state.chairs_free or left_alone(state) is not None:
         return ()
+    if not chairs:
+        return _ask_both(state) if _chairs_open(state) and not state.asked_to_command else ()
     (chair,) = chairs
-    apart = _chair_gaps(state, chair)
-    likely = [player for player in apart if player in state.memory.commanders]
-    if not likely:
+    if chair.id == state.chair_asked:
         return ()
-    best = min(likely, key=lambda player: apart[player])
-    if max(apart.values()) - apart[best] < WORTH_ASKING:
+    apart = {pair[chair.side is Side.A]: gap for pair, gap in _chair_gaps(state).items() if chair.id in pair}
+    best = _closest(state, apart)
+    if best is None:
         return ()
     state.chairs_free, state.chair_asked = False, chair.id
-    return (Tell(best, (Text(Phrase.CHAIR_ASKED, (f"@{chair.id}",)),)),)
+    if best in state.asked_to_command:
+        return ()
+    return _ask(state, best, Text(Phrase.CHAIR_ASKED, (f"@{chair.id}",)))
 
 
-def _chair_gaps(state: State, chair: Entry) -> dict[PlayerId, float]:
-    """How far from a commander each player of the other side would be in the chair, in points, where that is known."""
-    side = chair.side or Side.A
-    theirs = state.summaries[chair.id].chair_skills if chair.id in state.summaries else None
-    if theirs is None:
-        return {}
-    skills = {
-        entry.id: summary.chair_skills
-        for entry in state.roster.on(side.other)
-        if (summary := state.summaries.get(entry.id)) is not None and summary.chair_skills is not None
-    }
-    return {player: abs(pair[side is Side.A] - theirs[side is Side.B]) for player, pair in skills.items()}
+def _ask_both(state: State) -> Effects:
+    pair = _closest(state, _chair_gaps(state))
+    if pair is None:
+        return ()
+    pairs = zip(pair, reversed(pair), strict=True)
+    return tuple(line for one, two in pairs for line in _ask(state, one, Text(Phrase.CHAIR_OFFERED, (f"@{two}",))))
+
+
+def _ask(state: State, player: PlayerId, question: Text) -> Effects:
+    state.asked_to_command = (*state.asked_to_command, player)
+    return (Tell(player, (question,)), _chair_line(state, player, Phrase.REASON_CLOSEST))
+
+
+def _chair_line(state: State, player: PlayerId, reason: Phrase) -> LogDecision:
+    entry = state.roster.get(player)
+    return LogDecision("chair", Text(reason), players=(player,), side=None if entry is None else entry.side)
+
+
+def note_answers(state: State, commanders: Collection[PlayerId]) -> Effects:
+    """Log for each player who was asked to command whether they do, as the round goes live."""
+    players, state.asked_to_command = state.asked_to_command, ()
+    answers = {True: Phrase.REASON_COMMANDS, False: Phrase.REASON_ANOTHER}
+    return tuple(_chair_line(state, player, answers[player in commanders]) for player in players)
+
+
+def _closest(state: State, apart: Mapping[Chosen, float]) -> Chosen | None:
+    """The player, or the pair, whose chairs are closest, of those who have commanded; None: it is not worth asking."""
+    known = {player for player, _ in state.memory.chairs}
+    likely = [one for one in apart if known.issuperset((one,) if isinstance(one, str) else one)]
+    best = min(likely, key=apart.__getitem__, default=None)
+    return None if best is None or max(apart.values()) - apart[best] < WORTH_ASKING else best
+
+
+def _chair_gaps(state: State) -> dict[tuple[PlayerId, PlayerId], float]:
+    """How far apart the chairs would be with each player of A and of B, in points, where that is known."""
+    on_a, on_b = (
+        {
+            entry.id: summary.chair_skills[side is Side.B]
+            for entry in state.roster.on(side)
+            if (summary := state.summaries.get(entry.id)) is not None and summary.chair_skills is not None
+        }
+        for side in Side
+    )
+    return {(one, two): abs(on_a[one] - on_b[two]) for one in on_a for two in on_b}
 
 
 def will_follow(state: State) -> bool:
     """No round runs, and the next one is shuffled before it begins."""
     between = state.phase in (Phase.IDLE, Phase.OVER)
     return state.ns2 and between and state.rules.shuffle.at_round_start
+
+
+def has_room(state: State, side: Side) -> bool:
+    """Whether a joiner gets the side that they want: all are shuffled before the round, and half of them fit on it."""
+    if not (will_follow(state) and state.enough_players) or left_alone(state) is not None:
+        return False
+    return 2 * state.roster.sizes()[side] < len(state.scrambled_roster().eligible())
 
 
 def due_if(state: State) -> tuple[DueIf, ...]:
@@ -210,6 +295,7 @@ def terms(state: State) -> ShuffleTerms:
             groups=friends.present(state),
             wishes=_weighed(state, sides),
             greedy=rules.method == "greedy",
+            likely=_likely(state),
         )
     wishes = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
     sides = {player: side for player, side in wishes.items() if player not in ballot.chosen} | ballot.wished()
@@ -223,7 +309,14 @@ def terms(state: State) -> ShuffleTerms:
         groups=friends.present(state),
         wishes=_weighed(state, sides),
         spread_evenly=eligible.intersection(state.memory.winners),
+        likely=_likely(state),
     )
+
+
+def _likely(state: State) -> dict[PlayerId, tuple[int, int]]:
+    """Likely commanders, while no round runs and none of them sits."""
+    is_free = state.phase is Phase.IDLE and not any(entry.commander for entry in state.roster.entries)
+    return likely_commanders(state) if is_free else {}
 
 
 def _most_moves(state: State) -> int | None:
@@ -235,8 +328,8 @@ def _most_moves(state: State) -> int | None:
     most = state.rules.shuffle.max_moves
     if not most:
         return None
-    # Nobody asked for it: it is the one that comes before every round.
-    is_routine = state.phase is Phase.FREEZE and state.memory.pending is None
+    # Nobody asked for it: it is one of those that come before every round.
+    is_routine = state.memory.pending is None
     return max(0, most - state.shuffle_moves) if is_routine else most
 
 

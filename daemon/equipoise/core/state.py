@@ -247,6 +247,10 @@ class State:
     """NS2: both command chairs were seen empty since a round went live, or since somebody was asked to command."""
     chair_asked: PlayerId | None = None
     """The last commander whose match was asked to take the other chair, since a round went live."""
+    asked_to_command: tuple[PlayerId, ...] = ()
+    """Who was asked to command since a round went live."""
+    commanders_parted: bool = False
+    """NS2: the shuffle before the chairs are filled was asked for since the last round."""
     shuffle_moves: int = 0
     """Players who changed side in shuffles since a round went live."""
     cache: SplitCache | None = None
@@ -355,6 +359,7 @@ class State:
         """Forget the running round: its id, lineup, skills at the start, times, and who had to stay."""
         self.round, self.lineup, self.skill_at_start = None, {}, None
         self.live_at, self.ends_at, self.kept = None, None, frozenset()
+        self.commanders_parted = False
 
     def accept_roster(self, roster: Roster) -> None:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""

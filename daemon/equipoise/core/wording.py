@@ -144,7 +144,7 @@ def moved(kind: str, detail: Mapping[str, Any], names: Mapping[str, str], sides:
     """
     movers = detail.get("players", ())
     if "split" not in detail:
-        how = " stays on" if kind == "kept" else " →"
+        how = {"kept": " stays on", "chair": " of"}.get(kind, " →")
         where = f"{how} {side_word(sides, detail['side'])}" if "side" in detail else ""
         return _listed(movers, names) + where
     places = (("a", side_word(sides, "a")), ("b", side_word(sides, "b")), ("bench", "sits out"))
@@ -153,7 +153,8 @@ def moved(kind: str, detail: Mapping[str, Any], names: Mapping[str, str], sides:
         ids = [player for player in detail["split"][place] if player in movers or place == "bench"]
         if ids:
             words.append(f"{_listed(ids, names)} → {word}" if place != "bench" else f"{_listed(ids, names)} {word}")
-    return ("; ".join(words) or ("nobody moves" if "players" in detail else "")) + _cause(detail)
+    likely = f"; likely commanders: {_listed(detail['likely'], names)}" if "likely" in detail else ""
+    return ("; ".join(words) or ("nobody moves" if "players" in detail else "")) + likely + _cause(detail)
 
 
 def _cause(detail: Mapping[str, Any]) -> str:
@@ -176,6 +177,8 @@ def about(kind: str, detail: Mapping[str, Any], player: str, sides: Sequence[str
     side = side_word(sides, detail.get("side"))
     if kind == "kept":
         return f"had to stay on {side}" if "side" in detail else "could not be moved"
+    if kind == "chair":
+        return f"asked to command {side}"
     if kind == "refused":
         return "an admin command in their name was refused"
     if kind == "failed":

@@ -214,6 +214,8 @@ INSTALLATION = Installation(SERVER, NS2, NEW_POOL, RULES)
 HOLD_SECONDS = 3.0
 """More than the mod holds a player who wants a side."""
 COMMANDER = "commander"
+CHAIR = (Phrase.CHAIR_ASKED, Phrase.CHAIR_OFFERED)
+"""What players read who are asked to command."""
 FOLLOW = 0.5
 """How many of those who are asked to command do. Nobody has measured it: docs/findings.md has none, half and all."""
 GROUP = 4
@@ -275,7 +277,7 @@ class NS2Evening(Evening):
                 self._answers.append(text)
             case Tell(player, lines):
                 self._answers += lines
-                if player is not None and any(line.phrase is Phrase.CHAIR_ASKED for line in lines):
+                if player is not None and lines[0].phrase in CHAIR:
                     self._asked.add(player)
                     self.tally.asked += 1
 

@@ -280,10 +280,10 @@ class NS2Summary(Summary):
     favourite_before: float
     """Win probability of the favourite before a shuffle, the mean over the daemon's log."""
     favourite_after: float
-    uneven_shuffles: float
-    """Part of the shuffles after which the win probability was outside of 40 to 60 %."""
+    uneven_rounds: float
+    """Part of the rounds that began, by the daemon's chance, outside of 40 to 60 %."""
     uneven_for_chairs: float
-    """Those of them of which the daemon said that the commanders' chairs are why, as a part of all shuffles."""
+    """The part of the rounds before which the daemon said so, and that the commanders' chairs are why."""
     asked_to_command: int
     """Times that a player was asked to take the other chair, as the best match; in the demo half of them do."""
     moved: int
@@ -318,8 +318,7 @@ class NS2Summary(Summary):
         """Return what was played, how even the teams were, and how well skills were found."""
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.shuffled_alone
-        uneven = f"outside 40 to 60 %: {percent(self.uneven_shuffles)}"
-        asked = f"of the shuffles are outside by that; asked to command: {self.asked_to_command}"
+        asked = f"of the rounds are outside by that; asked to command: {self.asked_to_command}"
         begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
         chosen = f"of {self.wishes}; of {self.choices} secret choices {percent(self.choices_honoured)}"
         return [
@@ -329,7 +328,8 @@ class NS2Summary(Summary):
                 f"chance to win; in random teams {percent(self.random_teams)}",
             ),
             ("rounds", f"{self.rounds}", begun),
-            ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after; {uneven}"),
+            ("began outside 40 to 60 %", percent(self.uneven_rounds), "of the rounds"),
+            ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after"),
             ("chairs too far apart", percent(self.uneven_for_chairs), asked),
             ("moves per shuffle", f"{self.moves_per_shuffle:.1f}", f"{self.moved} players changed side"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
@@ -367,8 +367,12 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
     rounds = await _all(client, f"/v1/admin/rounds?limit={PAGE}", "rounds")
     before, after = favourites(log, "shuffle")
     shuffles = [entry["detail"] for entry in log if entry["kind"] == "shuffle" and entry["detail"]["after"] is not None]
-    uneven = [detail for detail in shuffles if not 0.4 <= detail["after"] <= 0.6]
-    chairs = sum("commanders' chairs" in detail.get("cause", "") for detail in uneven)
+    chairs = sum(
+        "commanders' chairs" in detail.get("cause", "") and not 0.4 <= detail["after"] <= 0.6
+        for detail in shuffles
+        if "likely" not in detail
+    )
+    uneven = [played for played in record.rounds if not 0.4 <= played.predicted <= 0.6]
     expectation, won = record.expected()
     half = (len(record.rounds) + 1) // 2
     stronger, random = record.evenness(half)
@@ -381,8 +385,8 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
         shuffled_alone=sum(entry["kind"] == "alone" for entry in log),
         favourite_before=before,
         favourite_after=after,
-        uneven_shuffles=len(uneven) / max(1, len(shuffles)),
-        uneven_for_chairs=chairs / max(1, len(shuffles)),
+        uneven_rounds=len(uneven) / max(1, len(record.rounds)),
+        uneven_for_chairs=chairs / max(1, len(record.rounds)),
         asked_to_command=tally.asked,
         moved=record.moved,
         moves_per_shuffle=record.moved / max(1, record.scrambles),

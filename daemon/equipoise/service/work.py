@@ -549,6 +549,8 @@ def _detail(effect: f.LogDecision) -> dict[str, object] | None:
         detail |= {"before_outlook": before and asdict(before), "after_outlook": asdict(after)}
     if effect.cause is not None:
         detail["cause"] = effect.cause.english
+    if effect.likely:
+        detail["likely"] = list(effect.likely)
     if effect.spread is not None:
         detail["spread"] = [round(value, 1) for value in effect.spread]
     return detail or None
