@@ -435,13 +435,13 @@ class Crowd(Script):
 
     def plays(self, happenings: int) -> None:
         """A round with things that happen in it, and the time behind it."""
+        self._blocked = False  # before a daemon that has just started asks who is there
         if self.game == "ns2" or self.mode == "arena" or self._rng.random() < 0.9:
             self.start()
         else:  # Waiting For Players was cancelled while people play
             self.number += 1
             self.goes_live()
         self._excused.clear()
-        self._blocked = False
         ways = [
             self.leaves,
             self.leaves,

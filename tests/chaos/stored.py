@@ -73,9 +73,8 @@ def failures_after(database: sqlite3.Connection, number: int) -> list[tuple[int,
     return [(row[0], row[1], row[2]) for row in database.execute(f"{query} ORDER BY number", (number,))]
 
 
-def rating(path: Path, pool: str, player: str) -> tuple[float, int] | None:
-    """A player's rating and rounds; None: they were never rated."""
+def ratings(path: Path, pool: str) -> dict[str, tuple[float, int]]:
+    """Rating and rounds of every player of a pool who was ever rated."""
     with reading(path) as database:
-        query = "SELECT rating, rounds FROM players WHERE pool = ? AND id = ?"
-        row = database.execute(query, (pool, player)).fetchone()
-        return None if row is None else (row[0], row[1])
+        rows = database.execute("SELECT id, rating, rounds FROM players WHERE pool = ?", (pool,)).fetchall()
+        return {player: (rating, rounds) for player, rating, rounds in rows}

@@ -12,7 +12,7 @@ import subprocess
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -44,6 +44,8 @@ FEW, MANY = 2, (20, 160)
 """Rounds of each server in the first trial, and in a later one: an evening's end costs as much as a hundred rounds."""
 REFUSED = {"changed", "present", "refused", "waits", "unavailable", "busy", "not_found", "rating"}
 """Codes of edits that cannot be made, or not now: also of a round that is not rated, a rating too low."""
+SHOWN = 6
+"""Players whom an edit has changed, of whom it is seen what is shown of them."""
 MOST_GROWN = 150 << 20
 """Bytes: a few rounds of two pools, and no answer of a neighbour that is a gigabyte."""
 CLOSE = 1e-9
@@ -231,23 +233,33 @@ class Evening:
             ("POST", f"pools/{pool}/seasons", {"name": f"season {rng.randrange(10**9)}"}),
         ]
         method, path, body = rng.choice(edits)
+        before = stored.ratings(self.store, pool)
         answer = self.edited(method, path, body)
-        if answer and at in path and not path.endswith("forget"):
-            self.compare_shown(pool, player)
+        if answer:
+            after = stored.ratings(self.store, pool)
+            self.compare_shown(pool, [one for one, rating in after.items() if rating != before.get(one)])
         if answer and path.endswith("forget") and (done := self.edited(method, path, {"seen": answer["seen"]})):
             self.forgotten[player] = done["stand_in"]
 
-    def compare_shown(self, pool: str, player: str) -> None:
-        """What the daemon shows of a player, which is from its memory, is what is stored."""
-        request = Request("GET", f"/v1/admin/players/{player}?pool={pool}", bearer(self.daemon.token))
-        for _ in range(5):  # rounds go on meanwhile
-            before = stored.rating(self.store, pool, player)
-            answer = ask(self.daemon.port, request, 30.0)
-            if answer is not None and answer.ok and before == stored.rating(self.store, pool, player):
+    def compare_shown(self, pool: str, players: Sequence[str]) -> None:
+        """What the daemon shows of players, which is from its memory, is within a second what is stored."""
+        for player in self.trial.rng.sample(players, min(len(players), SHOWN)):
+            request = Request("GET", f"/v1/admin/players/{player}?pool={pool}", bearer(self.daemon.token))
+            ends_at, seen = time.monotonic() + 1.0, 0
+            while seen < 2 or time.monotonic() < ends_at:
+                before = stored.ratings(self.store, pool).get(player)
+                answer = ask(self.daemon.port, request, 30.0)
+                if answer is None or not answer.ok:  # killed, or forgotten
+                    break
                 shown = answer.json["player"]
-                if (shown["rating"], shown["rounds"]) != before:
-                    self.trial.verdict.differ.append(f"player {player} of {pool}: shown {shown}, stored {before}")
-                return
+                if (shown["rating"], shown["rounds"]) == before:
+                    self.tried["shown"] += 1
+                    break
+                if before == stored.ratings(self.store, pool).get(player):  # no round came meanwhile
+                    seen += 1
+                time.sleep(0.02)
+            else:
+                self.trial.verdict.differ.append(f"player {player} of {pool}: shown {shown}, stored {before}")
 
     def edited(self, method: str, path: str, body: Json) -> Json | None:
         """The answer, if it was done; the only refusals are those of an edit that cannot be made now."""
