@@ -58,6 +58,14 @@ MUTANTS = (
         ("early",),
     ),
     Mutant(
+        "a ring of a shared pool is not synced where a round is kept",
+        "service/shared_pool.py",
+        "                await asyncio.to_thread(self.ring.sync)\n",
+        "                pass\n",
+        ("power loss, shared",),
+        ("lost",),
+    ),
+    Mutant(
         "a round is `stored` before the commit",
         "service/work.py",
         "            done = await self.pool.record(record, encode_memory(replace(self.last, memory=memory)))\n",

@@ -56,8 +56,6 @@ class Crowd(Script):
         """Players with the side that they are locked to, and until when, as far as this script was told."""
         self._owed: dict[str, int] = {}
         """Players who were moved, and the batch by whose answer they are locked."""
-        self._done: dict[str, str] = {}
-        """Orders that were carried out, and whom they moved."""
         self._excused: set[int] = set()
         """Gaps of this round, with their sign, of which a reason says why they stay."""
         self._even = 0
@@ -104,7 +102,7 @@ class Crowd(Script):
         if kind == "order_done" and fields["order"] in self.moves:
             moved = self.moves[fields["order"]][0]
             if not self.players[moved].flags.get("immune"):
-                self._owed[moved], self._done[fields["order"]] = self.seq + ANSWERED, moved
+                self._owed[moved] = self.seq + ANSWERED
         super().happens(kind, **fields)
 
     def post(self) -> None:
@@ -161,11 +159,6 @@ class Crowd(Script):
             self.happens("order_failed", order=order["order"], reason="vetoed")
             return
         super().do_move(order)
-
-    def do_cancel(self, order: Json) -> None:
-        if (moved := self._done.pop(order["order"], None)) is not None:
-            self._owed.pop(moved, None)  # it was taken back before it was known that it is done
-        super().do_cancel(order)
 
     def do_place(self, order: Json) -> None:
         player = self.players.get(order["id"])

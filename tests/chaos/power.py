@@ -216,11 +216,14 @@ EDITED = b'"skill_by":'
 
 
 def losses(changes: Sequence[Change], server: str, rng: Random, most: int, since: int = 0) -> list[Loss]:
-    """Moments, in order: right after answers and before syncs first, where most can go wrong, then any others."""
-    likely = [at for at, change in enumerate(changes, 1) if change.call == "answer" and at >= since]
-    likely += [at for at, change in enumerate(changes) if change.call == "sync" and at >= since]
-    others = rng.choices(range(since, len(changes)), k=most // 2)
-    moments = sorted(rng.sample(likely, min(len(likely), most // 2)) + others)
+    """Moments, in order: of four one right after rounds that are kept and are nowhere else, one right after an answer
+    or before a sync, where most can go wrong, and two at random.
+    """
+    answers = [at for at, change in enumerate(changes, 1) if change.call == "answer" and at >= since]
+    kept = [at for at in answers if b':"kept"' in changes[at - 1].data]
+    likely = answers + [at for at, change in enumerate(changes) if change.call == "sync" and at >= since]
+    chosen = [at for each in (kept, likely) for at in rng.sample(each, min(len(each), most // 4))]
+    moments = sorted(chosen + rng.choices(range(since, len(changes)), k=most - len(chosen)))
     owed: set[Key] = set()
     edits, seen, found = 0, 0, []
     for at in moments:

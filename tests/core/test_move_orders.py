@@ -129,6 +129,17 @@ def test_a_gap_that_is_gone_cancels_the_move() -> None:
     assert session.deadline() is None
 
 
+@pytest.mark.parametrize("event", [seen("abc|def"), ended(finished("r1", A)), e.SidesSwitched(5.0)])
+def test_a_move_that_is_carried_out_while_its_cancel_is_under_way_counts_as_one(event: e.Event) -> None:
+    session = uneven()
+    (move,) = moves(solve(session))
+    assert Cancel(FIRST) in play(session, [(3.0, event)])
+    done = play(session, [(4.0, e.SideChanged(4.0, move.player, B)), (4.0, e.OrderDone(4.0, FIRST))])
+    assert of(Lock, done) == [Lock(move.player, B, 180.0)]
+    assert session.memory.moved == {move.player: 4.0}
+    assert not of(Lock, play(session, [(5.0, e.OrderDone(5.0, FIRST))]))
+
+
 def test_a_gap_that_grows_is_answered_anew() -> None:
     session = uneven()
     solve(session)
@@ -203,12 +214,12 @@ def test_unanswered_moves_are_given_up_and_asked_for_again_at_the_scripts_next_e
     assert of(AskMoves, play(session, [(25.0, e.Heartbeat(25.0))]))
 
 
-def test_the_result_of_a_move_that_was_given_up_is_ignored() -> None:
+def test_a_move_that_was_given_up_counts_when_it_is_carried_out_all_the_same() -> None:
     session = uneven()
-    solve(session)
+    (move,) = moves(solve(session))
     session.tick(20.0)
-    (ignored,) = play(session, [(21.0, e.OrderDone(21.0, FIRST))])
-    assert type(ignored).__name__ == "Ignored"
+    play(session, [(21.0, e.OrderDone(21.0, FIRST))])
+    assert session.memory.moved == {move.player: 21.0}
 
 
 def test_after_the_solver_failed_the_next_event_from_the_script_asks_again() -> None:

@@ -189,12 +189,24 @@ def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_h
     assert session.memory.tally.streak == 0
 
 
-def test_a_lock_from_before_a_swap_that_a_kill_lost_holds_the_player_where_the_first_roster_shows_them() -> None:
+def test_locks_and_streak_from_before_a_swap_that_a_kill_lost_go_to_where_the_first_roster_shows_the_players() -> None:
     session = restarted(replace(REMEMBERED, mode=Mode.KOTH))
+    before = session.memory
     play(session, [(10.0, hello(phase=e.Phase.RUNNING))])
-    assert play(session, [(10.0, seen("b|a"))])[:2] == [Lock(PlayerId("b"), A, None), Lock(PlayerId("a"), B, 490.0)]
-    assert [session.memory.locks[player].side for player in ids("abc")] == [B, A, B]
+    told = {effect.player: effect.side for effect in play(session, [(10.0, seen("b|a"))]) if isinstance(effect, Lock)}
+    assert told == {player: lock.side.other for player, lock in before.locks.items()}, "also who is not here"
+    assert told == {player: lock.side for player, lock in session.memory.locks.items()}
+    assert session.memory.tally == before.tally.switched() != before.tally
     assert [effect for effect in play(session, [(11.0, seen("a|b"))]) if isinstance(effect, Lock)] == []
+
+
+def test_one_player_who_stands_elsewhere_behind_a_restart_takes_their_own_lock_along_alone() -> None:
+    session = restarted(replace(REMEMBERED, mode=Mode.KOTH))
+    before = session.memory
+    play(session, [(10.0, hello(phase=e.Phase.RUNNING))])
+    told = [effect for effect in play(session, [(10.0, seen("ab|d"))]) if isinstance(effect, Lock)]
+    assert told == [Lock(PlayerId("b"), A, None)]
+    assert session.memory.tally == before.tally
 
 
 def test_a_session_restored_from_memory_goes_on_like_one_that_never_ended() -> None:

@@ -233,9 +233,10 @@ def forget(state: State) -> Effects:
 
 def _cancel_all(state: State) -> Effects:
     state.asked_moves = None
-    orders = tuple(_under_way(state))
-    for order in orders:
-        del state.moves[order]
+    if orders := _under_way(state):
+        state.cancelled = orders
+        for order in orders:
+            del state.moves[order]
     return tuple(Cancel(order) for order in orders)
 
 
@@ -306,7 +307,8 @@ def not_solved(state: State, question: AskMoves) -> Effects:
 def done(state: State, order: OrderId, now: float) -> Effects:
     """Lock a moved player to the new side, and note the time, so that others are moved first for a while."""
     # Before `check`, which would count the move as still under way.
-    move = state.moves.pop(order)
+    move = state.moves.pop(order, None) or state.cancelled[order]
+    state.cancelled = {other: move for other, move in state.cancelled.items() if other != order}
     state.memory = state.memory.move(move.player, now)
     state.place(move.player, move.side)
     return (*state.lock({move.player: move.side}, now), *check(state, now))
@@ -352,3 +354,4 @@ def leave(state: State, player: PlayerId) -> None:
     """A player left: their moves are void. No `Cancel`: a script drops the orders of players who leave."""
     for order in [order for order, move in state.moves.items() if move.player == player]:
         del state.moves[order]
+    state.cancelled = {order: move for order, move in state.cancelled.items() if move.player != player}

@@ -174,7 +174,7 @@ def _forget_orders(state: State) -> None:
     state.asked = state.asked_moves = state.gap_since = None
     state.voices = state.choice_voices = Voices()
     state.choice = None
-    state.admins_moves = {}
+    state.admins_moves, state.cancelled = {}, {}
     state.swaps, state.swap_questions, state.swap_invitations, state.volunteers = (), {}, {}, {}
     for orders in (state.assigned, state.moves, state.pending_joins):
         orders.clear()
@@ -197,12 +197,20 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
 
 
 def _locks_after_restart(state: State, now: float) -> Effects:
-    """Take locks along to where their players stand: what a kill lost may be that the game swapped the sides."""
+    """Take locks along to where their players stand: what a kill lost may be that the game swapped the sides.
+
+    It did if most of several who are locked stand on the other side; then the streak and the other locks go along too.
+    """
+    locks = {player: lock for player in state.memory.locks if (lock := state.held_side(player, now)) is not None}
+    sides = {entry.id: entry.side for entry in state.roster.entries if entry.side is not None and entry.id in locks}
+    moved = {player: side for player, side in sides.items() if side is not locks[player].side}
+    if len(moved) > max(1, len(sides) // 2):
+        moved = {player: lock.side.other for player, lock in locks.items() if player not in sides} | moved
+        state.memory = state.memory.switched()
+        moved |= {player: side for player, side in sides.items() if player not in moved}
     effects: Effects = ()
-    for entry in state.roster.entries:
-        lock = state.held_side(entry.id, now)
-        if lock is not None and entry.side is lock.side.other:
-            effects = (*effects, *state.lock_until({entry.id: entry.side}, lock.until, now))
+    for player, side in moved.items():
+        effects = (*effects, *state.lock_until({player: side}, locks[player].until, now))
     return effects
 
 
@@ -439,7 +447,7 @@ def _alone(state: State, event: e.ScrambledAlone, now: float) -> Effects:
 def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
     if event.order in state.assigned:
         return (*scrambles.done(state, event, now), *autobalance.check(state, now))
-    if event.order in state.moves:
+    if event.order in state.moves or event.order in state.cancelled:
         # An assignment and a move never share an id (`State.next_order`),
         # so that the order of these branches decides nothing.
         return autobalance.done(state, event.order, now)

@@ -201,6 +201,8 @@ class State:
     the sides are too uneven."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
     """Moves that the script has not confirmed yet."""
+    cancelled: Mapping[OrderId, Move] = field(default_factory=dict)
+    """The last moves that were cancelled: one of them may have been carried out meanwhile."""
     admins_moves: Mapping[OrderId, AdminsMove] = field(default_factory=dict)
     """Moves that admins ordered and the script has not confirmed yet; no gap that closes ends them."""
     asked_moves: AskMoves | None = None
