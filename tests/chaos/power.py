@@ -28,7 +28,9 @@ from tests.chaos.book import Key
 from tests.chaos.tracer import CALLS, CONT, Points, begin, calls, follow, ptrace
 
 ROOT = Path(__file__).parents[2]
-RECORDER = ("env", f"PYTHONPATH={ROOT}", sys.executable, "-S", "-m", "tests.chaos.power")
+PATHS = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(ROOT))))
+"""A mutant's package comes first."""
+RECORDER = ("env", f"PYTHONPATH={PATHS}", sys.executable, "-S", "-m", "tests.chaos.power")
 OPENAT = {"x86_64": 257, "aarch64": 56}
 SECTOR = 512
 

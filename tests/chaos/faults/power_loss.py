@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -160,9 +161,7 @@ def opened(trial: Trial, changes: Sequence[Change], opening: Callable[[Path, Los
 
 
 def database_missing() -> str | None:
-    try:
-        import asyncpg  # noqa: F401
-    except ImportError:
+    if find_spec("asyncpg") is None:
         return "asyncpg"
     return None if any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) else "PostgreSQL"
 
