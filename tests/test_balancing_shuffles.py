@@ -338,6 +338,16 @@ def test_the_target_is_an_even_match_on_a_map_that_marines_win() -> None:
 # Commanders.
 
 
+@pytest.mark.parametrize("system", ["ns2", "joint"])
+@pytest.mark.parametrize("on", Side)
+def test_where_more_than_half_stay_on_one_side_the_other_gets_who_is_left(system: str, on: Side) -> None:
+    a, b = ((1, 2, 3, 4), (5, 6)) if on is Side.A else ((5, 6), (1, 2, 3, 4))
+    here = tuple(replace(entry, held="duel" if entry.side is on else "") for entry in entries(a, b))
+    split = solved(ask(here), create(system)).split
+    assert {*split.a} == {*map(player, a)}
+    assert {*split.b} == {*map(player, b)}
+
+
 def test_a_commander_stays_and_counts_against_the_other_commander() -> None:
     ratings = dict.fromkeys(range(1, 9), 1000.0) | {2: 2000.0, 3: 2000.0, 6: 2000.0, 7: 2000.0}
     system = ns2(ratings, commander_field_share=0.0)

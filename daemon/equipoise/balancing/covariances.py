@@ -27,6 +27,7 @@ from equipoise.balancing.chances import (
 from equipoise.balancing.mean_variance import SIGNS, QuadraticProblem, Sides, SwapSearch, Toll, all_evened
 from equipoise.balancing.means import EQUAL, can_leave, leave, pins_of_staying, renewed
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms
+from equipoise.core.bench import team_sizes
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.ratings.system import Covariance, SkillContext, System
 from equipoise.solver import Assignment, Pin
@@ -246,7 +247,7 @@ def shuffled(
     `tolls`: what it costs to put each of them on A, and on B. The bots, who stay, put A ahead by the lead.
     """
     humans, knowledge = [entry for entry in ask.entries if not entry.bot], Knowledge(system, ask.context, commanders)
-    players, half = [entry.id for entry in humans], len(humans) // 2
+    players, (smaller, larger) = [entry.id for entry in humans], team_sizes(humans, bench=False)
     stay = {index: entry.side for index, entry in enumerate(humans) if entry.stays and entry.side}
     bots = [[entry.id for entry in ask.entries if entry.bot and entry.side is side] for side in Side]
     # Players who stay on A come first, those who stay on B last: a commander counts on their own side.
@@ -258,9 +259,9 @@ def shuffled(
     problem = QuadraticProblem(
         values,
         knowledge.covariance(players),
-        (len(players) - half, half),
-        target(len(players) - half),
-        target(half) if len(players) % 2 else None,
+        (larger, smaller),
+        target(larger),
+        target(smaller) if larger > smaller else None,
         pins=pins_of_staying(humans),
         current=[SIGNS[entry.side] for entry in humans],
     )

@@ -25,6 +25,7 @@ from equipoise.balancing.chances import (
 )
 from equipoise.balancing.means import pins_of_staying
 from equipoise.core.asks import AskSplit, ShuffleTerms, Wish
+from equipoise.core.bench import team_sizes
 from equipoise.core.model import Entry, PlayerId, Role, Side, Split, is_even, logistic
 from equipoise.ratings.system import SkillContext, System, log_odds
 from equipoise.solver import Assignment, Budget, greedy_swaps, shuffle
@@ -269,12 +270,12 @@ class Shuffle:
         return bool(a and b) and low <= chance(self.system, self.ask.context, a, b, self.commanders) <= high
 
     def _assignment(self, low: float, high: float) -> Assignment:
-        count, terms = len(self.humans), self.terms
+        terms = self.terms
         return shuffle(
             self.values[0],
             [entry.side for entry in self.humans],
             # In NS2 bots take no place of a human: only humans are counted.
-            sizes=(count // 2, count - count // 2),
+            sizes=team_sizes(self.humans, bench=False),
             values_b=self.values[1],
             target=self.even,
             band=(low, high),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from equipoise.core.memory import Benched
@@ -19,7 +19,7 @@ def eligible_count(roster: Roster) -> int:
     return len(roster.eligible())
 
 
-def team_sizes(entries: tuple[Entry, ...], *, bench: bool) -> tuple[int, int]:
+def team_sizes(entries: Sequence[Entry], *, bench: bool) -> tuple[int, int]:
     """The largest team sizes that these players can fill, the smaller first.
 
     With a bench the sizes are equal and at most one player is left over; without one they may differ by one. A side is
