@@ -476,7 +476,7 @@ def test_without_terms_the_evenest_split_is_taken() -> None:
     [
         (entries((1,), ()), "1 players cannot all play 0 against 1"),
         (entries((), ()), "no players"),
-        (in_chair(entries((1, 2, 3), (4,)), 1, 2, 3), "3 players are pinned to side A"),
+        (in_chair(entries((1, 2, 3), ()), 1, 2, 3), "3 players cannot all play 0 against 3"),
     ],
 )
 def test_a_shuffle_that_cannot_be_is_a_failure_with_its_reason(here: tuple[Entry, ...], reason: str) -> None:
