@@ -32,7 +32,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import STEAM_ID_BASE, Counts, PlayerId, Side, logistic
 from equipoise.ratings.joint.system import Joint
 from equipoise.ratings.system import System
-from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.held import fingerprint_of
 from equipoise.service.place import begun
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring

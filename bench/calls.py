@@ -21,12 +21,12 @@ from types import FrameType
 import equipoise
 from bench.scripts import BOOT, hello, roster, round_ended
 from equipoise import app, config
-from equipoise.service.course import Course
+from equipoise.service.status import Course
 
 OURS = str(Path(equipoise.__file__).parent)
 BEHIND_SECONDS = 1.5
 """Seconds to wait until the work that follows a reply is done: notes are written after one."""
-BESIDE = {"service/loop_watch.py", "service/log.py"}
+BESIDE = {"service/event_loop.py", "service/systemd.py"}
 """A thread that looks at the event loop all the time, and its log lines: no part of any story."""
 TARGET = "round end: 13 frames"
 CONFIG = """

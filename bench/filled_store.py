@@ -31,7 +31,7 @@ from equipoise.core.model import (
     ServerId,
     Side,
 )
-from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.held import fingerprint_of
 from equipoise.store.notes import Decision, Name, Note
 from equipoise.store.player_rows import Change, PlayerRow, SharedParts
 from equipoise.store.round_rows import HeldVersions, RatedRound

@@ -10,16 +10,9 @@ import pytest
 from bench.calls import stories
 
 EVERY = {
-    *("app.py", "web/batches.py", "web/requests.py", "web/routes.py"),
-    *("wire/decode.py", "wire/encode.py", "wire/scalars.py"),
-    *(
-        "service/course.py",
-        "service/host.py",
-        "service/pool.py",
-        "service/precedence.py",
-        "service/status.py",
-        "service/work.py",
-    ),
+    *("app.py", "web/scripts.py", "web/requests.py", "web/routes.py"),
+    *("wire/codec.py", "wire/scalars.py"),
+    *("service/event_loop.py", "service/host.py", "service/pool.py", "service/status.py", "service/work.py"),
     *("core/session.py", "core/state.py", "core/memory.py", "core/model.py", "core/rules.py"),
     *("core/autobalance.py", "core/joins.py", "core/scrambles.py", "core/swap_offers.py", "core/votes.py"),
 }
@@ -29,7 +22,7 @@ SKILLS = {
     *("ratings/parts/match_arrays.py", "ratings/parts/player_table.py", "ratings/parts/points.py", "ratings/system.py"),
     *("ratings/synelo/formulas.py", "ratings/synelo/system.py"),
     *("solver/bitsets.py", "solver/problem.py", "solver/splits.py"),
-    *("store/connection.py", "store/notes.py", "store/store.py", "wire/events.py"),
+    *("store/connection.py", "store/notes.py", "store/store.py", "wire/batches.py"),
 }
 """One rating system, the solver, and what is written behind a reply: for a split and for the cached splits alike."""
 FILES = {

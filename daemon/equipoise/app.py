@@ -27,19 +27,16 @@ from equipoise.fleet import Fleet
 from equipoise.game.peers import QUERY_SECONDS, PeerServers
 from equipoise.page import Export, PageSite, PublicSite
 from equipoise.service import jobs, people
-from equipoise.service.calibrations import Calibrations
 from equipoise.service.copies import FOLDER, Backups, Exports
+from equipoise.service.event_loop import LoopWatch, Precedence
 from equipoise.service.jobs import Daily, Every, Scheduler
 from equipoise.service.live import Live
-from equipoise.service.log import log_as, notify, watchdog_seconds
-from equipoise.service.loop_watch import LoopWatch
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
 from equipoise.service.notices import Notices
-from equipoise.service.precedence import Precedence
-from equipoise.service.refits import Refits
+from equipoise.service.refits import Calibrations, Refits, Spreads
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
-from equipoise.service.spreads import Spreads
+from equipoise.service.systemd import log_as, notify, watchdog_seconds
 from equipoise.store.store import Store
 from equipoise.store.transfer import exported
 from equipoise.web import Connections, Logins, Refusals, Services, application, fitting

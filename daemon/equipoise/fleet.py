@@ -23,7 +23,7 @@ from equipoise.files import open_private
 from equipoise.ratings.system import System
 from equipoise.service import people
 from equipoise.service.clock import Clock
-from equipoise.service.fingerprint import check
+from equipoise.service.held import check
 from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring

@@ -129,7 +129,7 @@ MUTANTS = (
     ),
     Mutant(
         "the system that makes the teams keeps what was undone",
-        "service/following.py",
+        "service/place.py",
         "        self._anew, self.ready = True, False\n        if leave",
         "        if leave",
         ("people, edits",),

@@ -16,8 +16,8 @@ from equipoise.core.model import Side
 from equipoise.ratings import create
 from equipoise.ratings.system import Match
 from equipoise.service.pool import Pool
+from equipoise.service.refits import Spreads
 from equipoise.service.ring import Ring
-from equipoise.service.spreads import Spreads
 from equipoise.store.recalculation import SpreadFound
 from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock

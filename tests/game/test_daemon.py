@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from equipoise.errors import ScriptError
-from equipoise.service.console import TARGETING, check_command
+from equipoise.service.status import TARGETING, check_command
 from tests.game.query_server import query_server
 from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server
 from tests.web.daemon import CONFIG, Answer, Daemon, running

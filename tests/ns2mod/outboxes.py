@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise.wire.decode import decode_batch
+from equipoise.wire.codec import decode_batch
 from tests.ns2mod.disk import Disk
 from tests.ns2mod.modules import Modules
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from equipoise.errors import ScriptError
-from equipoise.wire.decode import decode_batch
+from equipoise.wire.codec import decode_batch
 
 BASE = 76561197960265728
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.model import STEAM_ID_BASE
-from equipoise.wire.decode import decode_batch
+from equipoise.wire.codec import decode_batch
 from tests.ns2mod.modules import Modules
 
 MODULES = Modules()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import PlayerId, Split, SplitCache
-from equipoise.wire.encode import cache as encode_cache
+from equipoise.wire.codec import cache as encode_cache
 from tests.ns2mod.modules import Modules
 
 MODULES = Modules()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from equipoise.core.events import RoundEnded
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, is_bot
 from equipoise.wire import Batch
-from equipoise.wire.decode import decode_batch
+from equipoise.wire.codec import decode_batch
 from tests.ns2mod.modules import Modules
 
 MODULES = Modules()

@@ -14,7 +14,7 @@ from equipoise.core.asks import Moment, Purpose
 from equipoise.core.model import STEAM_ID_BASE, OrderId, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import Reply
-from equipoise.wire.encode import encode_reply
+from equipoise.wire.codec import encode_reply
 from equipoise.wire.scalars import NS2
 from tests.ns2mod.modules import Modules
 

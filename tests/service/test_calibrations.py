@@ -19,9 +19,9 @@ from equipoise.core.model import Context, Mode, Side
 from equipoise.errors import StoreError
 from equipoise.ratings import create
 from equipoise.ratings.calibration import NONE, Calibrated, Calibration
-from equipoise.service.calibrations import OFTEN, Calibrations
 from equipoise.service.held import calibration_at
 from equipoise.service.pool import Pool
+from equipoise.service.refits import OFTEN, Calibrations
 from equipoise.store.past import VoidStrike
 from equipoise.store.recalculation import CalibrationFit, CalibrationFound
 from equipoise.store.store import Store

@@ -22,8 +22,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerSummary, RoundId, Side
 from equipoise.errors import ScriptError, StoreError
 from equipoise.service.pool import Pool
-from equipoise.service.replayed import Replayed
-from equipoise.service.revision import revise
+from equipoise.service.replayed import Replayed, revise
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from equipoise.store.recalculation import Revised, StrikeRequest

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.service.loop_watch import LoopWatch
+from equipoise.service.event_loop import LoopWatch
 from equipoise.service.metrics import Metrics
 
 LAG = "equipoise_loop_lag_seconds"
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == "equipoise.service.loop_watch"]
+    return [record.getMessage() for record in caplog.records if record.name == "equipoise.service.event_loop"]
 
 
 def later_than_100_ms(metrics: Metrics) -> float:
@@ -150,7 +150,7 @@ class HeldUp(threading.Event):
 
 ENDED_EARLY = f"""
 import asyncio, faulthandler
-from equipoise.service.loop_watch import LoopWatch
+from equipoise.service.event_loop import LoopWatch
 from equipoise.service.metrics import Metrics
 from {__name__} import HeldUp
 
@@ -173,7 +173,7 @@ def test_a_watch_that_is_ended_just_before_it_asks_ends() -> None:
 
 STOPPED = """
 import asyncio, logging, sys
-from equipoise.service.loop_watch import LoopWatch
+from equipoise.service.event_loop import LoopWatch
 from equipoise.service.metrics import Metrics
 
 async def main():

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise import ratings
 from equipoise.errors import ConfigError, StoreRefused
-from equipoise.service.fingerprint import check, fingerprint_of
+from equipoise.service.held import check, fingerprint_of
 from equipoise.store.player_rows import Fingerprint, SharedParts
 from tests.opened_pool import NOW, a_pool, opened, rated_alone
 from tests.ratings.samples import whole_parameters

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from equipoise.service import precedence
-from equipoise.service.precedence import AT_ONCE, PATIENCE, Precedence
+from equipoise.service import event_loop
+from equipoise.service.event_loop import AT_ONCE, PATIENCE, Precedence
 
 
 def busy(seconds: float) -> None:
@@ -29,7 +29,7 @@ async def drawn(first: Precedence, parts: int = 20) -> float:
 
 
 def test_long_work_begins_no_part_while_a_game_server_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precedence, "PATIENCE", 30.0)
+    monkeypatch.setattr(event_loop, "PATIENCE", 30.0)
 
     async def evening() -> None:
         first = Precedence()

@@ -18,10 +18,9 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError, ScriptError
 from equipoise.ratings.system import System
-from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.held import fingerprint_of
 from equipoise.service.pool import Pool
-from equipoise.service.recompute import Trial
-from equipoise.service.replayed import Replayed
+from equipoise.service.replayed import Replayed, Trial
 from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
 from equipoise.store.round_rows import RatedRound

@@ -32,14 +32,14 @@ from equipoise.core.model import Counts, Side
 from equipoise.errors import RatingError, ScriptError
 from equipoise.ratings.system import Match, System
 from equipoise.service.diagnosis import of_daemon
-from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.held import fingerprint_of
 from equipoise.service.metrics import of_pools
 from equipoise.service.place import begun
 from equipoise.service.pool import Pool
+from equipoise.service.refits import Spreads
 from equipoise.service.replayed import Replayed, begin
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
-from equipoise.service.spreads import Spreads
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from equipoise.store.player_rows import Fingerprint
@@ -546,7 +546,7 @@ async def test_a_balance_system_that_is_behind_is_said_when_it_lasts(
         await pool.summaries([player(1)])
         await pool.summaries([player(1)])
         assert said() == []
-        monkeypatch.setattr("equipoise.service.following.BEHIND_LONG_SECONDS", 0.1)
+        monkeypatch.setattr("equipoise.service.place.BEHIND_LONG_SECONDS", 0.1)
         await pool.summaries([player(1)])
         assert said() == ["trueskill is behind the rounds: teams are made by what it knew before"]
         go_on.set()

@@ -18,8 +18,8 @@ from equipoise.errors import StoreError
 from equipoise.ratings import create
 from equipoise.service.diagnosis import of_spread
 from equipoise.service.pool import Pool
+from equipoise.service.refits import Spreads, SpreadStatus, is_due
 from equipoise.service.retention import Retention, RetentionDays
-from equipoise.service.spreads import Spreads, SpreadStatus, is_due
 from equipoise.store.recalculation import SpreadFound
 from equipoise.store.sequence import LearntSpread
 from equipoise.workers import process

@@ -20,11 +20,9 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId, Side
 from equipoise.errors import StoreError
 from equipoise.service import people
-from equipoise.service.calibrations import Calibrations
-from equipoise.service.refits import Refits
+from equipoise.service.refits import Calibrations, Refits, Spreads
 from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
-from equipoise.service.spreads import Spreads
 from equipoise.shared.log import SharedLog
 from equipoise.store.notes import Audit, Name
 from equipoise.store.past import VoidStrike
@@ -210,7 +208,7 @@ def test_who_has_moved_away_from_another_machines_reference_goes_on_from_it_and_
 ) -> None:
     monkeypatch.setattr("equipoise.service.shared_pool.REFERENCE_EVERY", 20)
     monkeypatch.setattr("equipoise.service.place.SNAPSHOT_EVERY", 5)
-    monkeypatch.setattr("equipoise.service.following.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("equipoise.service.place.SNAPSHOT_EVERY", 5)
 
     async def skills(pool: SharedPool) -> list[float]:
         if pool.follower is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from equipoise.core.model import MOST_PLAYERS
-from equipoise.wire.decode import decode_batch
+from equipoise.wire.codec import decode_batch
 from tests.sourcemod.answerer import Daemon, crowd, go_live, ids, poll, seat, seconds_of_play, settle, win
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State

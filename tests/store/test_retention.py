@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
-from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.held import fingerprint_of
 from equipoise.service.replayed import Replayed
 from equipoise.store.notes import Audit, Decision
 from tests.opened_pool import NOW

@@ -37,14 +37,14 @@ def sessions(game: str) -> dict[str, list[str]]:
 def record(folder: Path, log: Path) -> None:
     """Have the daemon of this process, which writes that log, write down every batch that it reads, by the test."""
     from equipoise.web import requests
-    from equipoise.wire import events
+    from equipoise.wire import batches
 
     parts = log.parent.parts
     name = "-".join(parts[next(n for n, part in enumerate(parts) if part.startswith("test_")) :])
     decode = requests.decode_as
 
     def decoded(body: bytes, kind: type[Any]) -> Any:
-        if kind is events.Batch:
+        if kind is batches.Batch:
             with (folder / name).open("ab") as file:
                 file.write(body + b"\n")
         return decode(body, kind)

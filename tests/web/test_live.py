@@ -19,7 +19,7 @@ import pytest
 
 from equipoise.app import SystemClock
 from equipoise.service import copies, live
-from equipoise.service.precedence import Precedence
+from equipoise.service.event_loop import Precedence
 from equipoise.store.store import Store
 from tests.store.failing import locked
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running

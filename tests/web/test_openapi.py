@@ -20,7 +20,7 @@ from equipoise.web.openapi import PUBLIC, REFUSED, TABLE, WORDS, _cached_documen
 from equipoise.web.pools import SplitsAsked
 from equipoise.web.public import PARTS, WHOLE, public_type
 from equipoise.web.routes import Request, Route
-from equipoise.wire.decode import decode_as
+from equipoise.wire.codec import decode_as
 from tests.web.daemon import Daemon
 
 DOCUMENT: dict[str, Any] = json.loads(document(TABLE))

@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 import pytest
 
 from equipoise.core.model import Mode, Round
-from equipoise.wire import decode_batch, events
+from equipoise.wire import decode_batch
+from equipoise.wire.batches import AnyEvent
 from tests.web.daemon import Daemon, running
 from tests.web.recorded import SCRIPTS, sessions
 
@@ -62,7 +63,7 @@ def test_all_kinds_of_events_and_all_modes_are_among_them(game: str) -> None:
     bodies = [body for bodies in sessions(game).values() for body in bodies]
     batches = [json.loads(body) for body in bodies]
     sent = {event["kind"] for batch in batches for event in batch["events"]}
-    known = {kind.__struct_config__.tag for kind in events.AnyEvent.__args__}
+    known = {kind.__struct_config__.tag for kind in AnyEvent.__args__}
     assert sent == known - NEVER[game]
     assert any(batch["dropped"] for batch in batches)
     assert any(not batch["events"] for batch in batches)

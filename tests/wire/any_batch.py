@@ -25,7 +25,7 @@ from equipoise.core.model import (
     Split,
 )
 from equipoise.wire import Batch
-from equipoise.wire.events import MOST_COUNTED, ClassSeconds
+from equipoise.wire.batches import MOST_COUNTED, ClassSeconds
 
 printable = st.characters(categories=["L", "N", "P", "S"])
 words = st.text(printable, min_size=1, max_size=64)

@@ -9,7 +9,7 @@ from typing import Any
 from equipoise.core import events
 from equipoise.core.model import Entry, Immunity, LineupPlayer, Mode, Presence, Round, Side
 from equipoise.wire import Batch
-from equipoise.wire.events import IMMUNITIES
+from equipoise.wire.batches import IMMUNITIES
 
 WORDS = {Side.A: "red", Side.B: "blu", None: "none"}
 FACTS: dict[Mode, dict[str, Any]] = {

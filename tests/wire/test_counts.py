@@ -10,7 +10,7 @@ from equipoise.core import events
 from equipoise.core.model import Counts, PlayerId, Round
 from equipoise.errors import ScriptError
 from equipoise.wire import decode_batch
-from equipoise.wire.events import MOST_COUNTED
+from equipoise.wire.batches import MOST_COUNTED
 from tests.wire.samples import BLU, BOT, RED, ROUND, body
 
 DONE = {"kills": 7, "deaths": 4, "assists": 2, "points": 15, "suicides": 3, "classes": {"soldier": 20.5, "medic": 9.5}}

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from equipoise.core.model import Counts, Mode
-from equipoise.wire import decode_as, decode_batch, events, orders
-from equipoise.wire.events import RoundEnded, StrictCountsLine
+from equipoise.wire import batches, decode_as, decode_batch, orders
+from equipoise.wire.batches import RoundEnded, StrictCountsLine
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 
@@ -44,18 +44,18 @@ def by_kind(union: Any, without: frozenset[str] = frozenset()) -> dict[str, set[
 
 def test_the_batch() -> None:
     ((*rows,),) = tables("The batch")
-    assert {name for row in rows for name in names(row[0])} == fields(events.Batch)
+    assert {name for row in rows for name in names(row[0])} == fields(batches.Batch)
 
 
 def test_the_events() -> None:
     kinds, *_ = tables("Events")
     documented = {names(row[0])[0]: set(names(row[1])) for row in kinds}
-    assert documented == by_kind(events.AnyEvent, without=frozenset({"at"}))
+    assert documented == by_kind(batches.AnyEvent, without=frozenset({"at"}))
 
 
 @pytest.mark.parametrize(
     ("number", "struct"),
-    [(1, events.PlayerLine), (2, events.Facts), (3, RoundEnded), (4, events.PresenceLine), (5, events.CountsLine)],
+    [(1, batches.PlayerLine), (2, batches.Facts), (3, RoundEnded), (4, batches.PresenceLine), (5, batches.CountsLine)],
     ids=["player", "facts", "round", "presence", "counts"],
 )
 def test_the_parts_of_events(number: int, struct: Any) -> None:
@@ -78,7 +78,7 @@ def test_the_orders() -> None:
 def test_its_examples_are_what_is_read_and_written() -> None:
     examples = re.findall(r"```json\n(\{.*?\})\n```", DOCUMENT, re.DOTALL)
     batch, counts, reply = (json.loads(example) for example in examples[:3])
-    assert fields(events.CountsLine) == {f"{name}?" for name in counts}
+    assert fields(batches.CountsLine) == {f"{name}?" for name in counts}
     assert decode_as(json.dumps(counts).encode(), StrictCountsLine).counts() == Counts(**counts)
     assert decode_batch(json.dumps(batch).encode()).seq == batch["seq"]
     assert msgspec.convert(reply, orders.Reply)

@@ -26,7 +26,7 @@ from equipoise.core.model import (
 )
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Reply, encode_refusal, encode_reply
-from equipoise.wire.encode import order
+from equipoise.wire.codec import order
 
 SIDES = {"red": Side.A, "blu": Side.B, "none": None}
 PHRASES = {phrase.key: phrase for phrase in Phrase}

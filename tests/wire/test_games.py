@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from equipoise.core.model import Mode, Side
-from equipoise.wire.events import Facts, ModeName, mode_of
+from equipoise.wire.batches import Facts, ModeName, mode_of
 from equipoise.wire.scalars import GAMES, SIDES
 
 

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from equipoise.errors import ScriptError
-from equipoise.wire import decode_as, decode_batch, events, scalars
-from equipoise.wire.events import ClassSeconds
+from equipoise.wire import batches, decode_as, decode_batch, scalars
+from equipoise.wire.batches import ClassSeconds
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 COUNT, SECONDS = (0, 2**53), (0.0, 1e12)
@@ -107,7 +107,7 @@ PARENTS = {"Captures": "captures", "SecondsOn": "seconds"}
 
 
 def test_every_number_that_a_batch_may_have_is_in_the_sample() -> None:
-    structs = msgspec.json.schema(events.Batch, schema_hook=scalars.schema)["$defs"]
+    structs = msgspec.json.schema(batches.Batch, schema_hook=scalars.schema)["$defs"]
     described = {
         name((PARENTS.get(struct, struct), field))
         for struct, schema in structs.items()
@@ -127,8 +127,8 @@ def test_the_ends_of_its_range_are_taken_and_the_next_number_is_not(path: Path) 
     whole = isinstance(low, int)
     for end in (low, high):
         # The shape alone: spans also have to lie within their round.
-        decode_as(with_number(path, repr(end)), events.Batch)
-        decode_as(with_number(path, repr(float(end))), events.Batch)
+        decode_as(with_number(path, repr(end)), batches.Batch)
+        decode_as(with_number(path, repr(float(end))), batches.Batch)
     below, above = (
         (low - 1, high + 1)
         if whole

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from equipoise.core import effects, events, model, phrases
-from equipoise.wire import decode, encode, orders
-from equipoise.wire import events as wire
-from equipoise.wire.events import RoundEnded
+from equipoise.wire import batches as wire
+from equipoise.wire import codec, orders
+from equipoise.wire.batches import RoundEnded
 
 EVENTS: dict[type, tuple[type, dict[str, str]]] = {
     wire.Hello: (events.Hello, {"plugin": "", "game": "mode", "facts": "mode", "slots": "", "unranked": ""}),
@@ -53,14 +53,14 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
     orders.Text: (phrases.Text, {}),
     orders.PlayerSummary: (model.PlayerSummary, {}),
     orders.Cache: (model.SplitCache, {}),
-    wire.Batch: (decode.Batch, {"v": ""}),
-    orders.Reply: (encode.Reply, {"ok": "stale", "players": "summaries"}),
+    wire.Batch: (codec.Batch, {"v": ""}),
+    orders.Reply: (codec.Reply, {"ok": "stale", "players": "summaries"}),
 }
 BESIDE: dict[type, set[str]] = {
     events.Commanded: {"outside"},
     model.Participant: {"id", "side", "spans", "counts"},
     model.PlayerSummary: {"chair_skills", "last_played", "missing", "name", "rated_skills", "skill", "side_skills"},
-    decode.Batch: {"names", "plugin", "unranked"},
+    codec.Batch: {"names", "plugin", "unranked"},
 }
 """Fields of a dataclass that its struct has no part in."""
 

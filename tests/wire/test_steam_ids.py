@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from equipoise.wire.steam_ids import written_id
+from equipoise.wire.scalars import written_id
 
 INDIVIDUAL = 0x0110000100000000
 """Valve's identifier of a person's account in the public universe, called V in its formula W = 2·Z + V + Y."""

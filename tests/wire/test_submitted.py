@@ -12,7 +12,7 @@ import pytest
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
 from equipoise.wire import decode_as
-from equipoise.wire.events import Here, RoundEnded, RoundSubmitted
+from equipoise.wire.batches import Here, RoundEnded, RoundSubmitted
 from tests.wire.samples import ROUND
 
 HERE = Here(ServerId("arena-1"), "$", 0.0)

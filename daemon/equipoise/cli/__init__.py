@@ -79,7 +79,7 @@ OLD_NAMES = {
     "server shuffle": "server scramble",
     "match evenness": "pool evenness",
     "match quality": "pool evenness",
-    # The daemon makes that fit every night, and the pool learns what it says: service/spreads.py.
+    # The daemon makes that fit every night, and the pool learns what it says: service/refits.py.
     "pool fit-spread": "pool quality",
 }
 """Commands of before by their names: they answer for one release."""

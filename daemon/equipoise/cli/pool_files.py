@@ -41,7 +41,7 @@ from equipoise.moving.first_ratings import FirstRating, bins, quantiles, read_ta
 from equipoise.moving.hlstatsx import read
 from equipoise.moving.jsonl import PIECE, Reader, written
 from equipoise.ratings.system import System
-from equipoise.service.fingerprint import check, described, fingerprint_of
+from equipoise.service.held import check, described, fingerprint_of
 from equipoise.service.replayed import Replayed
 from equipoise.service.shared_pool import SharedPool
 from equipoise.store import pool_file

@@ -29,10 +29,9 @@ from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
 from equipoise.lab.tables import estimate
 from equipoise.ratings.system import System
-from equipoise.service.fingerprint import described, fingerprint_of
+from equipoise.service.held import described, fingerprint_of
 from equipoise.service.pool import Pool
-from equipoise.service.recompute import Comparison, Mover, Predicted, Trial
-from equipoise.service.replayed import Replayed, begin
+from equipoise.service.replayed import Comparison, Mover, Predicted, Replayed, Trial, begin
 from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
 from equipoise.store.notes import Audit

@@ -273,7 +273,7 @@ def _check_shared(config: Config, own: Pool) -> None:
 
     from equipoise import ratings
     from equipoise.config.differences import pool_table
-    from equipoise.service.fingerprint import made_by
+    from equipoise.service.held import made_by
     from equipoise.store.player_rows import Fingerprint
 
     if (state := asyncio.run(_state(config, own))) is None:

@@ -546,7 +546,7 @@ class _BackSteps(_Steps):
         self._write_plugins(assets.plugin(place), assets.plugin_texts(place))
 
     def _store(self) -> None:
-        from equipoise.service.carried import carry, put_in_place
+        from equipoise.service.ring import carry, put_in_place
 
         machine, rings = self.machine, self.machine.folder / "rings"
         if self._ahead:
@@ -592,7 +592,7 @@ class _BackSteps(_Steps):
 
     def _count(self, kept: Path) -> None:
         """See to it that every round is there again."""
-        from equipoise.service.carried import missing
+        from equipoise.service.ring import missing
 
         end = time.monotonic() + APPLIED_SECONDS
         while (lost := missing(self.machine.store, kept)) and time.monotonic() < end:

@@ -54,7 +54,7 @@ NS2_SIDES = ("marines", "aliens")
 
 
 class Mode(Enum):
-    """The kind of map: it decides when a scramble is due. `wire.events` finds it from what scripts report."""
+    """The kind of map: it decides when a scramble is due. `wire.batches` finds it from what scripts report."""
 
     ARENA = "arena"
     ATTACK_DEFEND = "attack_defend"

@@ -183,7 +183,7 @@ _EVENTS: Mapping[type, tuple[str, Callable[[Any, Game], Json]]] = {
 
 
 def decoded(order: wire.AnyOrder) -> effects.Order:
-    """An order of a reply; the inverse of `wire.encode.order`."""
+    """An order of a reply; the inverse of `wire.codec.order`."""
     match order:
         case wire.Assign():
             split = Split(*(tuple(map(PlayerId, ids)) for ids in (order.red, order.blu, order.bench)))

@@ -12,7 +12,7 @@ from typing import TypeVar
 from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
 from equipoise.moving.csv_tables import Row, rows
-from equipoise.wire.steam_ids import FORMS, written_id
+from equipoise.wire.scalars import FORMS, written_id
 
 MOST_SPREADS = 3.0
 """The most that a quantile can be from the middle, in spreads: beyond it, who made the most kills says nothing."""

@@ -28,7 +28,7 @@ from mmap import mmap
 from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
 from equipoise.moving import csv_tables
-from equipoise.wire.steam_ids import written_id
+from equipoise.wire.scalars import written_id
 
 PLAYERS, IDS = "hlstats_players", "hlstats_playeruniqueids"
 COLUMNS: Mapping[str, Sequence[str]] = {

@@ -11,15 +11,6 @@ from equipoise.errors import ScriptError
 from equipoise.page.pictures import curve
 from equipoise.page.visits import Download, Elsewhere, Pages, Shown, Visit
 from equipoise.web.administration import Reasons, show_decisions
-from equipoise.web.people import (
-    Forget,
-    Hide,
-    PersonForgotten,
-    PersonHidden,
-    export_person,
-    forget_person,
-    hide_player,
-)
 from equipoise.web.players import (
     BesidePlayer,
     InPool,
@@ -39,6 +30,15 @@ from equipoise.web.players import (
     undo_edit,
 )
 from equipoise.web.pools import BehindPlace, show_season, show_seasons
+from equipoise.web.privacy import (
+    Forget,
+    Hide,
+    PersonForgotten,
+    PersonHidden,
+    export_person,
+    forget_person,
+    hide_player,
+)
 from equipoise.web.rounds import LastOfPlayer, OfPlayer, show_curve, show_history, show_mates
 from equipoise.web.routes import ADMINS, LARGEST, MOST_LINES, READERS, Ask
 

@@ -17,7 +17,7 @@ from equipoise.ratings import BALANCED_BY
 from equipoise.service.jobs import JobStatus
 from equipoise.service.notices import WebhookStatus
 from equipoise.service.pool import Pool
-from equipoise.service.spreads import SpreadStatus
+from equipoise.service.refits import SpreadStatus
 from equipoise.service.status import ServerStatus
 from equipoise.shared.log import Server as PublishedServer
 from equipoise.shared.log import Survey

@@ -29,14 +29,12 @@ from apscheduler.triggers.base import BaseTrigger
 
 from equipoise.errors import EquipoiseError, StoreError
 from equipoise.ratings.quality import assess
-from equipoise.service.calibrations import Calibrations
 from equipoise.service.clock import Clock
 from equipoise.service.copies import Backups
 from equipoise.service.metrics import Metrics, Reading
 from equipoise.service.pool import Pool
-from equipoise.service.refits import Refits
+from equipoise.service.refits import Calibrations, Refits, Spreads
 from equipoise.service.retention import Retention
-from equipoise.service.spreads import Spreads
 from equipoise.store.measurements import QualityPoint
 
 RETRY_SECONDS = 30.0

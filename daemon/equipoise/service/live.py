@@ -22,9 +22,9 @@ import msgspec
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.service.clock import Clock
+from equipoise.service.event_loop import Precedence
 from equipoise.service.host import Host
 from equipoise.service.metrics import Reading
-from equipoise.service.precedence import Precedence
 from equipoise.service.status import ServerStatus
 from equipoise.store.notes import Decision
 from equipoise.store.store import Store

@@ -36,10 +36,8 @@ from equipoise.ratings.system import System
 from equipoise.service import held
 from equipoise.service.boards import Boards
 from equipoise.service.clock import Clock
-from equipoise.service.fingerprint import fingerprint_of
-from equipoise.service.following import Follower
-from equipoise.service.held import MOST_HELD, Before, Held, RatingAttempt, Reading
-from equipoise.service.place import HeldSequence, NewRound
+from equipoise.service.held import MOST_HELD, Before, Held, RatingAttempt, Reading, fingerprint_of
+from equipoise.service.place import Follower, HeldSequence, NewRound
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, UndoStrike, VoidStrike

@@ -37,8 +37,7 @@ from equipoise.errors import (
 from equipoise.ratings.system import System
 from equipoise.service import held, people
 from equipoise.service.clock import Clock
-from equipoise.service.fingerprint import described, fingerprint_of, made_by
-from equipoise.service.held import Before, RatingAttempt
+from equipoise.service.held import Before, RatingAttempt, described, fingerprint_of, made_by
 from equipoise.service.place import NewRound, at_snapshot
 from equipoise.service.pool import Group, Pool, Recorded, Sharing, new_rounds, stored_now
 from equipoise.service.ring import Key, Ring, UnstoredRound

@@ -24,14 +24,14 @@ from msgspec import inspect
 import equipoise
 from equipoise.web import (
     administration,
-    batches,
     evenness,
-    people,
     players,
     pools,
     predictions,
+    privacy,
     rosters,
     rounds,
+    scripts,
     servers,
 )
 from equipoise.web.public import PARTS, public_type
@@ -122,11 +122,11 @@ def _cached_document() -> bytes:
 
 
 TABLE: tuple[Route, ...] = (
-    *batches.routes,
+    *scripts.routes,
     *rounds.routes,
     *pools.routes,
     *players.routes,
-    *people.routes,
+    *privacy.routes,
     *predictions.routes,
     *evenness.routes,
     *servers.routes,

@@ -23,7 +23,7 @@ from equipoise.store.past import Undone
 from equipoise.store.recalculation import Revised
 from equipoise.store.round_rows import Record
 from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Limited, Ok, Request, Routes, Services
-from equipoise.wire.steam_ids import FORMS, written_id
+from equipoise.wire.scalars import FORMS, written_id
 
 Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Version = Annotated[int, Meta(ge=0, le=LARGEST)] | None

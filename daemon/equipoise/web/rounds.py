@@ -37,7 +37,7 @@ from equipoise.web.routes import (
     page,
     refused,
 )
-from equipoise.wire.events import Here, RoundSubmitted
+from equipoise.wire.batches import Here, RoundSubmitted
 from equipoise.wire.scalars import Word
 
 CURVE_STRETCHES = 250

@@ -26,20 +26,18 @@ from msgspec import Meta
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.game.port import GameServers
-from equipoise.service.calibrations import Calibrations
 from equipoise.service.clock import Clock
 from equipoise.service.copies import Exports
 from equipoise.service.diagnosis import Tried
+from equipoise.service.event_loop import Precedence
 from equipoise.service.host import Host
 from equipoise.service.jobs import Scheduler
 from equipoise.service.live import Live
 from equipoise.service.metrics import Metrics
 from equipoise.service.notices import Webhooks
 from equipoise.service.pool import Pool
-from equipoise.service.precedence import Precedence
-from equipoise.service.refits import Refits
+from equipoise.service.refits import Calibrations, Refits, Spreads
 from equipoise.service.reloads import Reloads
-from equipoise.service.spreads import Spreads
 from equipoise.shared.log import Server as PublishedServer
 from equipoise.shared.log import Survey
 from equipoise.store.store import Store

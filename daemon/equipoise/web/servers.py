@@ -27,13 +27,12 @@ from equipoise.game.port import PeerStatus
 from equipoise.install.folders import remembered
 from equipoise.install.game_folder import PLUGIN, GameFolder, inspect
 from equipoise.install.servers import prepare_update
-from equipoise.service.console import LONGEST_COMMAND, check_command, defused
 from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, of_sharing, of_webhooks, remarks
 from equipoise.service.host import CHANGED, Host
 from equipoise.service.jobs import JobStatus
 from equipoise.service.live import LAST
 from equipoise.service.reloads import ConfigurationStatus
-from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
+from equipoise.service.status import LONGEST_COMMAND, CommandAnswer, Proposal, ServerStatus, check_command, defused
 from equipoise.shared.log import Server as PublishedServer
 from equipoise.store.notes import Audit, Decision
 from equipoise.web.administration import StoreSeen, store_seen, waiting_rounds

@@ -44,7 +44,7 @@ class Job(Enum):
 
     SPLITS = "equipoise.workers.solving:work", "solves splits", Limits(gives_way=False, mapped_bytes=400 << 20)
     """A solve takes half of this at most."""
-    REVISION = "equipoise.service.revision:work", "replays rounds", Limits()
+    REVISION = "equipoise.service.replayed:work", "replays rounds", Limits()
     REFIT = "equipoise.service.fits:refitting", "fits all rounds", Limits(data_bytes=700 << 20)
     """With the daemon it is less than the unit allows both."""
     LEARNING = "equipoise.service.fits:learning", "learns from its rounds", Limits(data_bytes=700 << 20)

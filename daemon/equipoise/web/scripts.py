@@ -1,13 +1,13 @@
 """Batches of game scripts: POST /v1/events.
 
-Their structs are in `wire.events`, those of the reply in `wire.orders`; docs/protocol.md says what they mean.
+Their structs are in `wire.batches`, those of the reply in `wire.orders`; docs/protocol.md says what they mean.
 """
 
 from __future__ import annotations
 
 from equipoise.errors import ScriptError
 from equipoise.web.routes import SCRIPTS, Answer, Request, Routes, check_server
-from equipoise.wire import at_fault, batch_of, encode_reply, events, kinds_of, orders
+from equipoise.wire import at_fault, batch_of, batches, encode_reply, kinds_of, orders
 
 STALE = 409
 """Status of the answer to a stale batch."""
@@ -20,7 +20,7 @@ routes = Routes()
     "/v1/events",
     "A game script's batch",
     SCRIPTS,
-    body=events.Batch,
+    body=batches.Batch,
     reply=orders.Reply,
     form=True,
     body_example={
@@ -70,7 +70,7 @@ routes = Routes()
 )
 async def take_batch(request: Request) -> Answer:
     """Have a batch answered by its server's host."""
-    body: events.Batch = request.body
+    body: batches.Batch = request.body
     try:
         batch = batch_of(body)
         check_server(request.caller, batch.server)

@@ -39,18 +39,7 @@ from equipoise.core.model import (
     is_bot,
 )
 from equipoise.errors import ScriptError
-from equipoise.wire.scalars import (
-    SIDES,
-    Caller,
-    Fraction,
-    GameName,
-    Line,
-    MapName,
-    Player,
-    SideWord,
-    Version,
-    Word,
-)
+from equipoise.wire.scalars import SIDES, Caller, Fraction, GameName, Line, MapName, Player, SideWord, Version, Word
 
 ModeName = Literal["arena", "attack_defend", "payload", "koth", "symmetric_cp", "ctf", "payload_race", "other"]
 """The modes that a script of another game may state: all but NS2's own."""
