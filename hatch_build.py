@@ -1,7 +1,7 @@
 """The version, and the files in the wheel that an operator needs beside the daemon: unit, plugin, mod, configuration.
 
 An editable installation finds all of it in its checkout, and builds plugin and mod when they are asked for
-(`equipoise.install.assets`).
+(`equipoise.install.file_changes`).
 """
 
 from __future__ import annotations

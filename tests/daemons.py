@@ -20,7 +20,7 @@ from typing import Any
 
 from equipoise.cli import main
 from equipoise.install.configuration import Ruleset, write_new
-from equipoise.install.servers import NewServer
+from equipoise.install.server_files import NewServer
 from tests import failures
 from tests.web import recorded
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.config.databases import Database
 from equipoise.config.differences import compare, pool_table, printed, without_restart
+from equipoise.config.sources import Database
 from equipoise.errors import ConfigError
 from tests.test_config import SMALL, load
 

@@ -10,7 +10,7 @@ import pytest
 
 from docs.pictures import layers, readme, round_trip
 from equipoise.cli.demo import GameName
-from equipoise.demo.cast import NAMES, SMURF
+from equipoise.demo.evening import NAMES, SMURF
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 

@@ -15,8 +15,7 @@ import equipoise
 from equipoise import config as configuration
 from equipoise import ratings
 from equipoise.config import Config, Server
-from equipoise.config.databases import Database
-from equipoise.config.sources import located
+from equipoise.config.sources import Database, located
 from equipoise.core.model import ServerId
 from equipoise.errors import LogError, LogRefused
 from equipoise.files import open_private

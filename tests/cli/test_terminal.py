@@ -138,7 +138,7 @@ def test_our_own_colours_come_through_on_a_terminal_and_nothing_else(evening: tu
 def test_only_our_own_screens_and_bytes_go_around_the_door() -> None:
     package = Path(equipoise.cli.__file__).parent
     using = {file.name for file in package.glob("*.py") if re.search(r"\bpast\(", file.read_text())}
-    assert using == {"terminal.py", "output.py", "client.py", "demo.py", "pool_files.py"}
+    assert using == {"options.py", "output.py", "client.py", "demo.py", "pool_files.py"}
     around = re.compile(r"sys\.__std|sys\.std(out|err)\.buffer|os\.write\(|/dev/tty")
     assert [file.name for file in package.glob("*.py") if around.search(file.read_text())] == []
 

@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 
 from equipoise.core.model import Side
-from equipoise.demo.cast import MOST, cast, draw_winner, random_favourite, win_probability
+from equipoise.demo.evening import MOST, cast, draw_winner, random_favourite, win_probability
 
 
 @pytest.mark.parametrize("lead", [0.0, 300.0, -800.0, 2400.0])

@@ -14,7 +14,7 @@ import pytest
 from equipoise.core.model import PlayerId, Presence, Role, Side, Span
 from equipoise.demo.ns2_evening import NEW_POOL, USUAL_SECONDS, Person, chance, lineup, people, random_favourite
 from equipoise.install.configuration import write_new
-from equipoise.install.servers import NewServer
+from equipoise.install.server_files import NewServer
 from equipoise.ratings import create
 from equipoise.ratings import system as rating
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.demo.arena_story import Incident, koth_rounds, plan
+from equipoise.demo.arena_evening import Incident, koth_rounds, plan
 from equipoise.demo.evening import LEAST_ROUNDS
 
 LENGTHS = [*range(LEAST_ROUNDS, 60), 100, 1000]

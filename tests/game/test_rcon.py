@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from equipoise.errors import PeerError
-from equipoise.game.rcon import CLOSED, LONGEST, MOST_BEFORE, MOST_PACKETS, Packet, Rcon
+from equipoise.game.console import CLOSED, LONGEST, MOST_BEFORE, MOST_PACKETS, Packet, Rcon
 from tests.game.rcon_servers import (
     EXEC,
     PASSWORD,

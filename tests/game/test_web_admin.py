@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from equipoise.errors import PeerError
+from equipoise.game.console import LONGEST_STATE, WebAdmin
 from equipoise.game.port import WebState
-from equipoise.game.web_admin import LONGEST, WebAdmin
 from tests.game.rcon_servers import free_port, stand_in
 from tests.game.test_daemon import Daemon, call, daemon_beside, remarks, send
 from tests.game.test_doctor import GREETING as VERSIONED
@@ -124,7 +124,7 @@ def answer(body: bytes, status: str = "200 OK", headers: str = "") -> bytes:
         (answer(b"", "401 Unauthorized", 'WWW-Authenticate: Basic realm="x"\r\n'), "status 401"),
         (answer(b"", "401 Unauthorized", "WWW-Authenticate: Digest realm=\r\n"), "no web admin|refused user"),
         (answer(b"", "403 Forbidden"), "403"),
-        (answer(b" " * (LONGEST + 2)), f"more than {LONGEST} bytes"),
+        (answer(b" " * (LONGEST_STATE + 2)), f"more than {LONGEST_STATE} bytes"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "this is no web admin of NS2|closed"),
         (b"", "this is no web admin of NS2|closed"),
     ],

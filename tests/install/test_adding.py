@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from equipoise.install.game_folder import PLUGIN, plugin_version
+from equipoise.install.game_folders import PLUGIN, plugin_version
 from tests.cli.house import EQUIPOISE, House, ask, post, run, serving
 from tests.install.game_server import everything, game_server
 from tests.wire.samples import HELLO, posted

@@ -16,11 +16,10 @@ import pytest
 
 import equipoise
 from equipoise.errors import ConfigError
-from equipoise.install import assets
+from equipoise.install import file_changes
 from equipoise.install.configuration import write_new
-from equipoise.install.folders import search
-from equipoise.install.game_folder import CFG, PLUGIN, inspect, plugin_version
-from equipoise.install.servers import Added, NewServer
+from equipoise.install.game_folders import CFG, PLUGIN, inspect, plugin_version, search
+from equipoise.install.server_files import Added, NewServer
 from tests.install.game_server import binary, everything, game_server
 from tests.sourcemod.rig import Game, compile_text
 
@@ -51,8 +50,8 @@ def settings(tf: Path) -> dict[str, str]:
 def test_the_plugin_its_texts_and_its_settings_are_written(tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     server = added(tmp_path, tf)
-    assert plugin_version((tf / PLUGIN).read_bytes()) == plugin_version(assets.plugin())
-    for name, text in assets.plugin_texts().items():
+    assert plugin_version((tf / PLUGIN).read_bytes()) == plugin_version(file_changes.plugin())
+    for name, text in file_changes.plugin_texts().items():
         assert (tf / "addons/sourcemod" / name).read_bytes() == text
     assert (tf / "addons/sourcemod/translations/de/equipoise.phrases.txt").is_file()
     assert (tf / "addons/sourcemod/scripting/include/equipoise.inc").is_file()
@@ -132,7 +131,7 @@ def test_an_older_plugin_is_replaced_and_a_newer_one_is_not(tmp_path: Path) -> N
     server = added(tmp_path, tf)
     assert "in place of 0.0.9" in server.lines()[0]
     assert server.command == "sm plugins reload equipoise"
-    assert plugin_version((tf / PLUGIN).read_bytes()) == plugin_version(assets.plugin())
+    assert plugin_version((tf / PLUGIN).read_bytes()) == plugin_version(file_changes.plugin())
 
 
 def test_a_folder_that_is_no_game_servers_is_refused(tmp_path: Path) -> None:
@@ -222,7 +221,7 @@ def test_a_part_that_the_owner_may_not_write_is_named(open_folder: Path, tmp_pat
 
 @pytest.mark.slow
 def test_our_plugin_says_the_version_of_the_daemon() -> None:
-    assert plugin_version(assets.plugin()) == equipoise.__version__
+    assert plugin_version(file_changes.plugin()) == equipoise.__version__
 
 
 def test_any_plugin_is_read_compressed_or_not(tmp_path: Path) -> None:
@@ -241,7 +240,7 @@ def test_a_plugin_that_says_no_version_has_none(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_damaged_plugin_has_no_version() -> None:
-    whole = assets.plugin()
+    whole = file_changes.plugin()
     damaged = [whole[:length] for length in range(0, len(whole), 997)]
     damaged += [whole[:place] + b"\xff" + whole[place + 1 :] for place in range(400)]
     assert {plugin_version(each) for each in damaged} <= {None, plugin_version(whole)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.install.game_folder import PLUGIN
+from equipoise.install.game_folders import PLUGIN
 from tests.cli.house import run
 from tests.daemons import RealDaemon
 from tests.install.game_server import game_server

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from equipoise.install.game_folder import plugin_version
+from equipoise.install.game_folders import plugin_version
 from tests.walk.wheels import tag
 
 ROOT = Path(__file__).parents[2]

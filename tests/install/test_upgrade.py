@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.install.game_folder import CFG, PLUGIN, plugin_version
+from equipoise.install.game_folders import CFG, PLUGIN, plugin_version
 from equipoise.web.logins import FILE
 from equipoise.webhooks import FILE as MESSAGES
 from tests.cli.house import UNPRIVILEGED

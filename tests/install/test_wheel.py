@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.install.game_folder import PLUGIN, plugin_version
+from equipoise.install.game_folders import PLUGIN, plugin_version
 from tests.install.game_server import game_server
 
 pytestmark = pytest.mark.world

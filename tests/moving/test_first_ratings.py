@@ -20,8 +20,7 @@ from hypothesis import strategies as some
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
-from equipoise.moving.first_ratings import quantiles, read_table
-from equipoise.moving.hlstatsx import read
+from equipoise.moving.first_ratings import quantiles, read, read_table
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.moving.machines import a_machine, exported, pool, with_a_past
 from tests.store.samples import player

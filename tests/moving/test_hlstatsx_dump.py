@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import FileError
-from equipoise.moving.hlstatsx import Players, read
+from equipoise.moving.first_ratings import Players, read
 from tests.cli.house import House
 from tests.moving import mariadb
 from tests.moving.machines import a_machine, pool

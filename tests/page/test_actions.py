@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from equipoise import __version__
-from equipoise.install.game_folder import CFG, PLUGIN, plugin_version
+from equipoise.install.game_folders import CFG, PLUGIN, plugin_version
 from equipoise.store import connection
 from tests.install.game_server import game_server
 from tests.page.test_site import OWNER

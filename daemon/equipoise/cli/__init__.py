@@ -21,8 +21,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, stop
-from equipoise.cli.terminal import guarded
+from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, guarded, stop
 
 Table = Mapping[str, tuple[str, str]]
 """Module and summary of each command, so that `--help` imports nothing."""
@@ -30,7 +29,7 @@ Table = Mapping[str, tuple[str, str]]
 _BLOCKS: Mapping[str, Table] = {
     "Every day": {
         "status": ("server_commands", "Show what every game server is doing."),
-        "page": ("page", "Open the page in a browser: its address, and a link that logs in."),
+        "page": ("serve", "Open the page in a browser: its address, and a link that logs in."),
         "why": ("decisions", "Show the last decisions and their reasons."),
         "server": (
             "server_commands",
@@ -41,7 +40,7 @@ _BLOCKS: Mapping[str, Table] = {
             "Players: show, find, top, history, set, reset, undo, hide, unhide, export, forget.",
         ),
         "round": ("round_commands", "Rounds: list, show, void."),
-        "map": ("map_commands", "Maps: list, show."),
+        "map": ("round_commands", "Maps: list, show."),
         "pool": (
             "pool_commands",
             "Rating populations: quality, evenness, calibrate, fit-theta, estimate, refit, recompute, export, import, "
@@ -57,8 +56,8 @@ _BLOCKS: Mapping[str, Table] = {
         "reload": ("server_commands", "Read the changed configuration, without a restart."),
         "upgrade": ("upgrade", "Upgrade program, daemon and plugins, or go back."),
         "uninstall": ("uninstall", "Remove what was installed."),
-        "backup": ("backups", "Copy the store while the daemon runs, or without it."),
-        "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),
+        "backup": ("serve", "Copy the store while the daemon runs, or without it."),
+        "restore": ("serve", "Put a backup in the store's place; the daemon is stopped."),
     },
     "Laboratory": {
         "demo": ("demo", "Watch a simulated game server play against a real daemon."),

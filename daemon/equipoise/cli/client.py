@@ -23,9 +23,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
-from equipoise.cli.options import FAILED, Stopped, config_option, stop, wide_option
+from equipoise.cli.options import FAILED, Stopped, config_option, past, stop, wide_option
 from equipoise.cli.output import json_text
-from equipoise.cli.terminal import past
 from equipoise.files import read_small
 
 if TYPE_CHECKING:

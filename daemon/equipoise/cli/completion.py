@@ -10,7 +10,7 @@ from typing import Literal
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
-from equipoise.install.changes import Changes
+from equipoise.install.file_changes import Changes
 
 VARIABLE = "_EQUIPOISE_COMPLETE"
 """Set by the shell's script: the command then prints completions, and does nothing else."""

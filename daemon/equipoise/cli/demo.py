@@ -17,20 +17,16 @@ from typing import Literal, NamedTuple, TypeVar
 import click
 from rich.console import Console
 
-from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
+from equipoise.cli.options import FAILED, INTERRUPTED, examples, past, stop
 from equipoise.cli.output import json_text
-from equipoise.cli.terminal import past
-from equipoise.demo.arena_evening import ArenaEvening, installation
-from equipoise.demo.arena_story import Story, summarise
-from equipoise.demo.cast import MOST, cast
+from equipoise.demo.arena_evening import ArenaEvening, Story, installation, summarise
 from equipoise.demo.daemon import Client, Daemon
-from equipoise.demo.evening import LEAST_PLAYERS, LEAST_ROUNDS
+from equipoise.demo.evening import LEAST_PLAYERS, LEAST_ROUNDS, MOST, cast
 from equipoise.demo.ns2_evening import INSTALLATION, NS2Evening, people
 from equipoise.demo.ns2_story import NS2Story, summarise_ns2
-from equipoise.demo.overview import serve
 from equipoise.demo.record import Summary, as_json, show
 from equipoise.demo.stage import Plain, Quiet, Screen, Stage
-from equipoise.demo.town import places
+from equipoise.demo.town import places, serve
 from equipoise.errors import PeerError
 from equipoise.wire import GAMES
 

@@ -24,8 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli.options import FAILED, stop, wanted_wide
-from equipoise.cli.terminal import harmless, one_line, past
+from equipoise.cli.options import FAILED, harmless, one_line, past, stop, wanted_wide
 from equipoise.lab.svg import printable
 
 if TYPE_CHECKING:

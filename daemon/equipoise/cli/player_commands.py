@@ -24,7 +24,7 @@ from equipoise.cli.client import (
     remote,
     servers,
 )
-from equipoise.cli.options import WRONG, agreed, dry_run_option, examples, stop, yes_option
+from equipoise.cli.options import WRONG, agreed, dry_run_option, examples, one_line, stop, yes_option
 from equipoise.cli.output import (
     NAME,
     Column,
@@ -38,7 +38,6 @@ from equipoise.cli.output import (
     print_table,
     without_server,
 )
-from equipoise.cli.terminal import one_line
 from equipoise.core.wording import percent, side_word
 from equipoise.lab.svg import printable
 

@@ -30,15 +30,13 @@ import msgspec
 from equipoise import config, ratings
 from equipoise.cli.client import NO_DAEMON, START, Client, one_pool
 from equipoise.cli.histories import configured_pool
-from equipoise.cli.options import FAILED, INTERRUPTED, agreed, say_opened, stop
+from equipoise.cli.options import FAILED, INTERRUPTED, agreed, past, say_opened, stop
 from equipoise.cli.output import counted, json_text, print_table, progress
 from equipoise.cli.sharing import followed
-from equipoise.cli.terminal import past
 from equipoise.core.model import PlayerId
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreInUse, StoreRefused
 from equipoise.files import sync
-from equipoise.moving.first_ratings import FirstRating, bins, quantiles, read_table
-from equipoise.moving.hlstatsx import read
+from equipoise.moving.first_ratings import FirstRating, bins, quantiles, read, read_table
 from equipoise.moving.jsonl import PIECE, Reader, written
 from equipoise.ratings.system import System
 from equipoise.service.held import check, described, fingerprint_of

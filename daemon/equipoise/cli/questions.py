@@ -10,9 +10,8 @@ from typing import TypeVar
 import click
 
 from equipoise.errors import ConfigError
-from equipoise.install.game_folder import inspect
-from equipoise.install.ns2_folders import read_directory
-from equipoise.install.servers import check_name, check_rcon
+from equipoise.install.game_folders import inspect, read_directory
+from equipoise.install.server_files import check_name, check_rcon
 
 T = TypeVar("T")
 

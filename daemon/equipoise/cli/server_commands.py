@@ -36,7 +36,7 @@ from equipoise.core.wording import chance, change, side_word
 from equipoise.errors import ConfigError
 
 if TYPE_CHECKING:
-    from equipoise.install.servers import NewServer
+    from equipoise.install.server_files import NewServer
 
 
 @click.command(epilog=examples("equipoise reload --dry-run", "equipoise reload"))
@@ -417,7 +417,7 @@ def add(
     server's folder, with the address, the name and a secret of its own; with --ns2-config these are written into the
     server's config directory, for the NS2 mod. Without either the secret is shown, only once.
     """
-    from equipoise.install.servers import NewServer, check_rcon, check_user, prepare
+    from equipoise.install.server_files import NewServer, check_rcon, check_user, prepare
 
     # Before the password is asked for, so that nobody types one
     # for a name that is taken; and again below, with the lock.
@@ -454,7 +454,7 @@ def add(
 def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json: bool) -> None:
     """Install the plugin or the mod of this version, after an upgrade. Address, name and secret stay."""
     from equipoise.config.sources import read_sources
-    from equipoise.install.servers import prepare_mod, prepare_update
+    from equipoise.install.server_files import prepare_mod, prepare_update
 
     sources = read_sources(daemon.config)
     _check_there(name, sources.files)
@@ -484,8 +484,8 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     The daemon writes its session down and no longer serves it. The plugin stays in its folder tf/, the NS2 mod on its
     server.
     """
-    from equipoise.install.changes import Changes
-    from equipoise.install.servers import password_file, server_file
+    from equipoise.install.file_changes import Changes
+    from equipoise.install.server_files import password_file, server_file
 
     _own_file(daemon.config, name)
     if not yes and not agreed(f"Remove the game server {name}?"):
@@ -524,7 +524,7 @@ def secret(daemon: Daemon, name: str, tf: Path | None, ns2_config: Path | None, 
     With --tf it is written into the cfg of its plugin, with --ns2-config into the settings of its mod, else shown, only
     once. Both are read at the next map.
     """
-    from equipoise.install.servers import new_secret, prepare_rotation
+    from equipoise.install.server_files import new_secret, prepare_rotation
 
     new, digest = new_secret()
     with daemon.alone():
@@ -546,7 +546,7 @@ def move(daemon: Daemon, name: str, as_json: bool) -> None:
     Its tables go with the comments right above them. Nothing else changes: address, rules and secret stay.
     """
     from equipoise.config.sources import read_sources
-    from equipoise.install.servers import prepare_move, server_file
+    from equipoise.install.server_files import prepare_move, server_file
 
     with daemon.alone():
         files = read_sources(daemon.config).files
@@ -578,7 +578,7 @@ def _check_there(name: str, files: Mapping[str, Path]) -> None:
 def _check_new(config: Path, name: str) -> dict[str, Any]:
     """The tables of a configuration; ConfigError where it has a server of this name."""
     from equipoise.config.sources import read_sources
-    from equipoise.install.servers import check_name
+    from equipoise.install.server_files import check_name
 
     sources = read_sources(config)
     check_name(name, sources.files)

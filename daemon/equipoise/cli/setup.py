@@ -13,7 +13,7 @@ from equipoise.cli.sharing import join_anew, show
 from equipoise.cli.starting import start_unit
 from equipoise.errors import ConfigError, StoreError
 from equipoise.install.configuration import Ruleset, prepare_new
-from equipoise.install.servers import NewServer
+from equipoise.install.server_files import NewServer
 
 EPILOG = examples(
     "equipoise init",

@@ -187,7 +187,7 @@ def _configured(
 ) -> Iterator[tuple[Config, Pool]]:
     """Write a pool's database into the configuration; after an error in here everything is as it was."""
     from equipoise.config import load
-    from equipoise.config.databases import check_url
+    from equipoise.config.sources import check_url
 
     pool = _pool(load(path, os.environ), name)
     before = pool.database
@@ -232,8 +232,8 @@ def _password(url: str, *, asks: bool) -> str | None:
 def _written(path: Path, name: str, url: str | None, password_file: str, password: str | None) -> Iterator[None]:
     """Write a pool's database, None for none, into the configuration, until something in here fails."""
     from equipoise.install import unit
-    from equipoise.install.changes import Changes
     from equipoise.install.configuration import with_database
+    from equipoise.install.file_changes import Changes
 
     text = with_database(path.read_text("utf-8"), name, url, password_file)
     if text is None:

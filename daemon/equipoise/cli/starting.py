@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.options import FAILED, stop
-from equipoise.install import assets
+from equipoise.install import file_changes
 
 if TYPE_CHECKING:
     from equipoise.config import Config
@@ -28,7 +28,9 @@ def start_unit(config: Path, command: str) -> None:
     unit.write(command, needs(read))
     click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
     if read.web.allow_remote:
-        click.echo(f"The unit lets in this machine alone: {assets.folder() / 'systemd' / 'remote.conf'} opens it.")
+        click.echo(
+            f"The unit lets in this machine alone: {file_changes.folder() / 'systemd' / 'remote.conf'} opens it."
+        )
     try:
         unit.start()
     except unit.StartFailed as error:
@@ -50,8 +52,8 @@ def needs(config: Config) -> Needs:
 def keep_as_before(config: Config) -> Iterator[str]:
     """Write how teams are made into the tables of pools that have played before there was a default; what was done."""
     from equipoise.config import STORE
-    from equipoise.install.changes import Changes
     from equipoise.install.configuration import with_balance
+    from equipoise.install.file_changes import Changes
     from equipoise.store.measurements import plays_alone_in
 
     for pool in config.pools.values():

@@ -15,10 +15,9 @@ from equipoise.cli.options import FAILED, MACHINE, agreed, config_option, dry_ru
 from equipoise.cli.output import counted
 from equipoise.cli.upgrade import NOTED
 from equipoise.errors import ConfigError
-from equipoise.install import assets, folders, unit
-from equipoise.install.changes import Changes, as_owner
-from equipoise.install.game_folder import CFG, PLUGIN
-from equipoise.install.ns2_folders import CONFIG, OUTPUT, SETTINGS
+from equipoise.install import file_changes, game_folders, unit
+from equipoise.install.file_changes import Changes, as_owner
+from equipoise.install.game_folders import CFG, CONFIG, OUTPUT, PLUGIN, SETTINGS
 from equipoise.install.program import installed
 
 STATE = Path("/var/lib/equipoise"), Path("/var/lib/private/equipoise")
@@ -39,7 +38,7 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
     """
     path = path.absolute()
     try:
-        memory = folders.remembered(path.parent)
+        memory = game_folders.remembered(path.parent)
         machine = path.parent == MACHINE
         files = [*_of_servers(memory, purge=purge), *_completion(system=machine), path.with_name(NOTED)]
         trees = dict([*_kept_program(), *(_own(path) if purge else ())])
@@ -70,7 +69,7 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
         stop(error)
 
 
-def _listed(remembered: folders.Folders, files: list[Path]) -> Iterator[str]:
+def _listed(remembered: game_folders.Folders, files: list[Path]) -> Iterator[str]:
     """A line for the files of each folder of a game server, and one for every other file."""
     for root in dict.fromkeys(place for places in remembered.values() for place in places.values()):
         if own := [file for file in files if file.is_relative_to(root)]:
@@ -79,19 +78,19 @@ def _listed(remembered: folders.Folders, files: list[Path]) -> Iterator[str]:
     yield from map(str, files)
 
 
-def _of_servers(remembered: folders.Folders, *, purge: bool) -> Iterator[Path]:
+def _of_servers(remembered: game_folders.Folders, *, purge: bool) -> Iterator[Path]:
     """Return the files in folders of game servers. Settings with a secret stay with the configuration that knows it."""
     for places in remembered.values():
         if "tf" in places:
             tf = Path(places["tf"])
             yield tf / PLUGIN
             texts = tf / "addons/sourcemod"
-            yield from (texts / place for place in assets.plugin_texts())
+            yield from (texts / place for place in file_changes.plugin_texts())
             if purge:
                 yield tf / CFG
         if "mod" in places:
             mod = Path(places["mod"])
-            yield from (mod / place for place in assets.mod() if Path(place) != SETTINGS)
+            yield from (mod / place for place in file_changes.mod() if Path(place) != SETTINGS)
         if "ns2_config" in places and purge:
             yield Path(places["ns2_config"]) / CONFIG
 
@@ -119,7 +118,7 @@ def _own(config: Path) -> Iterator[tuple[Path, bool]]:
                 yield from ((place, True) for place in state.glob(pattern))
             yield state, False
     if config.parent != MACHINE:
-        names = config.name, "owner.token", "servers.d", "secrets", folders.FILE
+        names = config.name, "owner.token", "servers.d", "secrets", game_folders.FILE
         yield from ((config.with_name(name), True) for name in names)
         yield config.parent, False
 
@@ -134,7 +133,7 @@ def _remove_tree(place: Path, *, wholly: bool) -> None:
             place.rmdir()
 
 
-def _remove(remembered: folders.Folders, files: list[Path]) -> None:
+def _remove(remembered: game_folders.Folders, files: list[Path]) -> None:
     """Remove files as the owners of the game servers' folders, and folders of one language that are empty then."""
     roots = [Path(place) for places in remembered.values() for place in places.values()]
     for root in roots:

@@ -29,10 +29,9 @@ from equipoise.cli.output import counted, json_text
 from equipoise.config import STORE, Config, load
 from equipoise.errors import ConfigError, StoreError, StoreRefused
 from equipoise.files import existing, make_private_directory
-from equipoise.install import assets, folders, unit
-from equipoise.install.changes import Changes
-from equipoise.install.game_folder import PLUGIN, GameFolder, inspect, plugin_version
-from equipoise.install.ns2_folders import write_mod
+from equipoise.install import file_changes, game_folders, unit
+from equipoise.install.file_changes import Changes
+from equipoise.install.game_folders import PLUGIN, GameFolder, inspect, plugin_version, write_mod
 from equipoise.install.program import Program, again, installed, wheel_version
 from equipoise.store.backups import Restoring, back_up
 from equipoise.store.connection import reading
@@ -114,15 +113,15 @@ class Machine:
 
     def plugins(self) -> dict[str, Path]:
         """Return the folder `tf/` of each TF2 server of the configuration; those that nobody noted are searched for."""
-        notes = folders.remembered(self.path.parent)
+        notes = game_folders.remembered(self.path.parent)
         games = {str(name): server for name, server in self.config.servers.items() if server.game == "tf2"}
         places = {name: Path(notes[name]["tf"]) for name in games if "tf" in notes.get(name, {})}
         unknown = {name: server.digest.hex() for name, server in games.items() if name not in places}
-        return places | (dict(folders.search(unknown)) if unknown else {})
+        return places | (dict(game_folders.search(unknown)) if unknown else {})
 
     def mods(self) -> dict[str, Path]:
         """Return the folders into which the NS2 mod was written."""
-        notes = folders.remembered(self.path.parent)
+        notes = game_folders.remembered(self.path.parent)
         return {name: Path(places["mod"]) for name, places in notes.items() if "mod" in places}
 
     def store_format(self) -> int:
@@ -336,7 +335,7 @@ class _Steps:
 
     def _remember(self, name: str, tf: Path) -> None:
         changes = Changes(self.machine.path.parent)
-        folders.remember(changes, name, tf=tf)
+        game_folders.remember(changes, name, tf=tf)
         with changes.applied():
             pass
 
@@ -354,7 +353,7 @@ class _OnSteps(_Steps):
         }
 
     def _old_plugins(self) -> dict[str, GameFolder]:
-        plugin = assets.plugin() if self.plugins else b""
+        plugin = file_changes.plugin() if self.plugins else b""
         states = {name: inspect(tf, name, plugin_version(plugin)) for name, tf in self.plugins.items()}
         return {name: folder for name, folder in states.items() if folder.plugin != plugin_version(plugin)}
 
@@ -448,7 +447,7 @@ class _OnSteps(_Steps):
         old = self._old_plugins()
         self.plugins = {name: folder.path for name, folder in old.items()}
         if old:
-            self._write_plugins(assets.plugin(), assets.plugin_texts())
+            self._write_plugins(file_changes.plugin(), file_changes.plugin_texts())
         for name, place in self.machine.mods().items():
             with write_mod(place).applied():
                 click.echo(f"{name}: the mod is {self.machine.version} in {place}: publish it with the Launch Pad.")
@@ -543,7 +542,7 @@ class _BackSteps(_Steps):
         if place is None or not (place / "sourcemod/equipoise.smx").is_file():
             click.echo("The version before has no plugin with it: the plugins stay.")
             return
-        self._write_plugins(assets.plugin(place), assets.plugin_texts(place))
+        self._write_plugins(file_changes.plugin(place), file_changes.plugin_texts(place))
 
     def _store(self) -> None:
         from equipoise.service.ring import carry, put_in_place

@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from equipoise import ratings
-from equipoise.config.databases import Database, read_database
 from equipoise.config.rule_keys import OldKey, defaults, effective, merged, read_rules, renewed
 from equipoise.config.sections import (
     Backup,
@@ -41,7 +40,7 @@ from equipoise.config.sections import (
     convert,
     written,
 )
-from equipoise.config.sources import Secrets, located, read_sources
+from equipoise.config.sources import Database, Secrets, located, read_database, read_sources
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError, RatingError

@@ -19,9 +19,8 @@ from equipoise.core.effects import Assign, Move, Order, Place, Say, Tell
 from equipoise.core.events import Phase
 from equipoise.core.model import Mode, PlayerId, Presence, Role, Round, RoundId, ServerId, Side, Span, logistic
 from equipoise.core.phrases import Phrase, Text
-from equipoise.demo.cast import NAMES, SMURF, Character, account
 from equipoise.demo.daemon import Client, Daemon, Installation
-from equipoise.demo.evening import Evening, boot
+from equipoise.demo.evening import NAMES, SMURF, Character, Evening, account, boot
 from equipoise.demo.record import UPSET, Odds, Played, Teams, percent
 from equipoise.demo.stage import NS2_LOOK, Row, Stage
 from equipoise.lab.simulation.game_server import Map, NS2Server

@@ -16,11 +16,9 @@ from collections.abc import Iterator, Mapping
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
-from equipoise.game.console import Console
+from equipoise.game.console import Console, Rcon, WebAdmin
 from equipoise.game.port import Inspection, Peer, PeerStatus, QueryStatus, RconStatus, WebState, one_line
 from equipoise.game.query import Query
-from equipoise.game.rcon import Rcon
-from equipoise.game.web_admin import WebAdmin
 
 NUDGE = "equipoise_poll"
 """The plugin's command, and the mod's, that makes it call the daemon at once."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import ConfigError
-from equipoise.install import assets
-from equipoise.install.changes import Changes
+from equipoise.install import file_changes
+from equipoise.install.file_changes import Changes
 
 MACHINE = Path("/etc/equipoise")
 """The folder of the configuration that the unit reads."""
@@ -116,7 +116,7 @@ def check_seen(*paths: Path) -> None:
 
 def files(command: str, needs: Needs) -> dict[Path, str]:
     """Return the unit for a command, with the drop-in that a configuration needs."""
-    unit = (assets.folder() / "systemd" / UNIT.name).read_text("utf-8")
+    unit = (file_changes.folder() / "systemd" / UNIT.name).read_text("utf-8")
     assert f"ExecStart={_COMMAND}" in unit
     # The first line marks the unit as ours: only such a one is ever replaced or removed.
     texts = {UNIT: _WRITTEN + unit.replace(_COMMAND, f"{command} ")}

@@ -24,9 +24,8 @@ from equipoise.core.model import Outlook, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
 from equipoise.errors import ConfigError, PeerError, ScriptError, StoreError
 from equipoise.game.port import PeerStatus
-from equipoise.install.folders import remembered
-from equipoise.install.game_folder import PLUGIN, GameFolder, inspect
-from equipoise.install.servers import prepare_update
+from equipoise.install.game_folders import PLUGIN, GameFolder, inspect, remembered
+from equipoise.install.server_files import prepare_update
 from equipoise.service.diagnosis import SCRIPTS, of_balance, of_refused, of_sharing, of_webhooks, remarks
 from equipoise.service.host import CHANGED, Host
 from equipoise.service.jobs import JobStatus

@@ -1,6 +1,7 @@
-"""A TF2 server's folder `tf/`: the versions that are installed in it, and the files that the plugin needs there.
+"""The folders of game servers: TF2's `tf/`, NS2's config directory and its mod's folder, and those remembered.
 
-Versions are read from the binaries, because includes and other files of a package may be missing or of another one:
+Versions in a TF2 server's folder are read from the binaries, because includes and other files of a package may be
+missing or of another one:
 
 - SourceMod links `versionlib/versionlib.cpp` into each of its binaries. Its string `SM_VERSION_STRING` is
   `major.minor.release.revision`, a tag may follow (`tools/buildbot/generate_headers.py`). `sourcemod.logic.so` is one
@@ -12,19 +13,29 @@ Versions are read from the binaries, because includes and other files of a packa
 - A compiled plugin is in SourcePawn's format (`include/smx/smx-headers.h`): a header, section headers, and from
   `dataoffs` on everything compressed. Its `myinfo` is a public variable of five addresses of strings: name,
   description, author, version, url (SourceMod, `core/logic/PluginSys.cpp`, `sm_plugininfo_c_t`).
+
+The mods of an NS2 server call its config directory `config://`: the settings of the mod Equipoise stand there. The
+server names it by `-config_path`. The game writes `ServerConfig.json` there at its first start. The mod's own folder,
+which the Launch Pad publishes, is no place for a secret: every client downloads it. In trials `-game` mounts its
+`output/`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 import struct
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import ConfigError
 from equipoise.files import read_small
-from equipoise.install.changes import Changes, advice, as_owner
+from equipoise.install import file_changes
+from equipoise.install.file_changes import Changes, advice, as_owner
 from equipoise.versions import order
 
 PLUGIN = Path("addons/sourcemod/plugins/equipoise.smx")
@@ -264,3 +275,154 @@ def _version_in(file: bytes) -> str | None:
 
 def _text(image: bytes, start: int) -> str:
     return image[start : image.index(b"\0", start)].decode("utf-8")
+
+
+# The folders of an NS2 server.
+
+CONFIG = "Equipoise.json"
+OUTPUT = Path("output")
+"""The part that is published. All code below it is the mod's: files of an older version are removed."""
+ENTRY = OUTPUT / "lua/entry/Equipoise.entry"
+SETTINGS = Path("mod.settings")
+"""The Launch Pad writes into it which item of the Workshop this is: it stays as it is."""
+_SIGNS = "ServerConfig.json", "MapCycle.json"
+_LARGEST_SETTINGS = 1 << 20
+"""Bytes of a file that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDirectory:
+    """A config directory, and the settings of the mod that stand in it."""
+
+    path: Path
+    settings: dict[str, object]
+
+    @property
+    def file(self) -> Path:
+        """The file of the mod's settings."""
+        return self.path / CONFIG
+
+    def configure(self, **settings: str) -> Changes:
+        """Return the changes with these settings; others that stand there stay."""
+        changes = Changes(self.path)
+        text = json.dumps(self.settings | settings, indent=4, ensure_ascii=False)
+        changes.write(self.file, f"{text}\n".encode(), 0o600)
+        return changes
+
+
+def read_directory(path: Path, name: str) -> ConfigDirectory:
+    """Look into the config directory of the server `name`; ConfigError where it is none, or another server's."""
+    path = path.expanduser().absolute()
+    try:
+        with as_owner(path):
+            directory = ConfigDirectory(path, _settings(path))
+    except OSError as error:
+        raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
+    owner = directory.settings.get("server")
+    if owner and owner != name:
+        raise ConfigError(
+            f"this config directory belongs to the server {owner}: each needs its own", file=directory.file
+        )
+    return directory
+
+
+def _settings(path: Path) -> dict[str, object]:
+    if not any((path / sign).is_file() for sign in _SIGNS):
+        raise ConfigError(
+            "not the config directory of an NS2 server, which has a ServerConfig.json from its first start on; "
+            "its -config_path names it, and without one it is '.config/Natural Selection 2' in the home of its user",
+            file=path,
+        )
+    try:
+        text = read_small(path / CONFIG, _LARGEST_SETTINGS)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path / CONFIG)) from None
+    try:
+        settings = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"not valid JSON, left as it is: {error}", file=path / CONFIG) from None
+    if not isinstance(settings, dict):
+        raise ConfigError("not a JSON object, left as it is", file=path / CONFIG)
+    return settings
+
+
+def write_mod(path: Path) -> Changes:
+    """Return the changes that write this version's mod there; ConfigError where the folder holds something else."""
+    path = path.expanduser().absolute()
+    mod = file_changes.mod()
+    try:
+        with as_owner(path):
+            if path.exists() and any(path.iterdir()) and not (path / ENTRY).is_file():
+                raise ConfigError(f"this folder is not empty, and not that of the mod: it has no {ENTRY}", file=path)
+            old = [file for file in (path / OUTPUT / "lua").rglob("*") if file.is_file()]
+    except OSError as error:
+        raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
+    changes = Changes(path)
+    for file in old:
+        # Planned before the new files: of one path the last plan
+        # holds, so that only what this version lacks is removed.
+        changes.remove(file)
+    for place, data in mod.items():
+        if not (Path(place) == SETTINGS and (path / SETTINGS).exists()):
+            changes.write(path / place, data)
+    return changes
+
+
+# The folders outside of the machine's own in which something of ours was installed, remembered by server.
+#
+# They stand in `folders.json` beside the configuration, and not in it: a configuration is read strictly, and an older
+# version must be able to read it again. A server that was set up before they were remembered is searched for.
+
+FILE = "folders.json"
+SEARCHED = Path("/srv"), Path("/home"), Path("/opt")
+"""Places where game servers are."""
+DEPTH = 6
+"""Folders below such a place: `/home/steam/servers/arena/tf` is the fourth."""
+
+Folders = dict[str, dict[str, str]]
+"""By server: `tf`, `ns2_config` and `mod`, as far as they are known."""
+
+
+def remembered(directory: Path) -> Folders:
+    """Return the folders that commands have noted; ConfigError where the file is none of ours."""
+    file = directory / FILE
+    try:
+        folders = json.loads(read_small(file))
+        return {str(name): {str(kind): str(path) for kind, path in places.items()} for name, places in folders.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError):
+        raise ConfigError("not what commands write there; remove it, and name the folders again", file=file) from None
+    except OSError as error:
+        raise ConfigError(error.strerror or str(error), file=file) from None
+
+
+def remember(changes: Changes, name: str, **places: Path | None) -> None:
+    """Plan to note a server's folders, in changes of the configuration's own folder; others of it stay noted."""
+    new = {kind: str(path.expanduser().absolute()) for kind, path in places.items() if path is not None}
+    file = changes.folder / FILE
+    before = changes.planned(file)
+    folders = remembered(changes.folder) if before is None else json.loads(before)
+    if new.items() <= folders.get(name, {}).items():
+        return
+    folders[name] = folders.get(name, {}) | new
+    changes.write(file, f"{json.dumps(folders, indent=2, ensure_ascii=False)}\n".encode(), 0o644)
+
+
+def search(hashes: Mapping[str, str], places: tuple[Path, ...] = SEARCHED) -> Iterator[tuple[str, Path]]:
+    """Find the `tf/` of servers whose plugin is configured: `hashes` has the SHA-256 of each one's secret by name.
+
+    The secret in the plugin's cfg proves that the folder is this server's, and no copy that somebody has renamed.
+    """
+    for place in places:
+        for folder, inner, files in os.walk(place):
+            path = Path(folder)
+            if "gameinfo.txt" in files and (path / CFG).is_file():
+                settings = settings_of(path / CFG)
+                name = settings.get("server", "")
+                if hashes.get(name) == hashlib.sha256(settings.get("secret", "").encode()).hexdigest():
+                    yield name, path
+            if "gameinfo.txt" in files or len(path.relative_to(place).parts) >= DEPTH:
+                inner.clear()  # a game's thousands of files hold no other server

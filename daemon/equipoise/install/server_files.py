@@ -19,11 +19,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise.errors import ConfigError
-from equipoise.install import assets
-from equipoise.install.changes import Changes
-from equipoise.install.folders import remember
-from equipoise.install.game_folder import CFG, GameFolder, inspect, plugin_version
-from equipoise.install.ns2_folders import CONFIG, OUTPUT, read_directory, write_mod
+from equipoise.install import file_changes
+from equipoise.install.file_changes import Changes
+from equipoise.install.game_folders import (
+    CFG,
+    CONFIG,
+    OUTPUT,
+    GameFolder,
+    inspect,
+    plugin_version,
+    read_directory,
+    remember,
+    write_mod,
+)
 
 _SERVER = """\
 # Written by `equipoise server add`. Edit it as you like: keys are in config.example.toml; then `equipoise reload`.
@@ -309,9 +317,9 @@ def _remembering(config: Path, name: str, **places: Path) -> Changes:
 
 
 def _with_plugin(tf: Path, name: str) -> tuple[GameFolder, Changes]:
-    plugin = assets.plugin()
+    plugin = file_changes.plugin()
     folder = inspect(tf, name, plugin_version(plugin) or "0")
-    return folder, folder.install(plugin, assets.plugin_texts())
+    return folder, folder.install(plugin, file_changes.plugin_texts())
 
 
 def _with_mod(mod: Path) -> tuple[list[str], Changes]:
