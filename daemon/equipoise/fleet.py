@@ -122,9 +122,9 @@ class Fleet:
                 for host in self.hosts.values()
                 if host.pool.name in pools
             ]
-            waiting = sum(pool.ring_depth for pool in pools.values())
+            depth = sum(pool.ring_depth for pool in pools.values())
             try:
-                await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": waiting}, servers)
+                await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": depth}, servers)
                 elsewhere += [server for server in await shared_log.servers() if server.machine != shared_log.machine]
             except LogError:
                 pass  # the pools say it

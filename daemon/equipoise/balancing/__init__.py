@@ -208,8 +208,8 @@ def summaries_on(
             for player, uncertainty in zip(players, deviations, strict=True)
         ]
     return tuple(
-        replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown, chair_skills=commanding)
-        for summary, on, deviation, by_shown, commanding in zip(
+        replace(summary, side_skills=on, deviation=deviation, rated_skills=by_shown, chair_skills=command)
+        for summary, on, deviation, by_shown, command in zip(
             summaries, on_sides, deviations, estimates, chairs, strict=True
         )
     )
@@ -264,8 +264,8 @@ def _lead(ask: AskMoves, system: System[Any]) -> float:
     if ask.context.mode is not Mode.NS2:
         return 0.0
     # Only head counts and commanders matter for it, who are never movable.
-    crossing = ask.movable[: ask.count]
-    sides = [player for player in ask.larger if player not in crossing], [*ask.smaller, *crossing]
+    movers = ask.movable[: ask.count]
+    sides = [player for player in ask.larger if player not in movers], [*ask.smaller, *movers]
     a, b = sides if ask.larger_side is Side.A else sides[::-1]
     even = even_difference(system, ask.context, a, b, ask.commanders)
     return even if ask.larger_side is Side.A else -even
@@ -289,12 +289,12 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
         from equipoise.balancing.covariances import every_size
 
         return SplitsCached(ask, every_size(ask, exact, values, system))
-    cached = [_named(assignment, entries) for assignment in exact]
-    if ask.terms is not None and cached:
+    choices = [_named(assignment, entries) for assignment in exact]
+    if ask.terms is not None and choices:
         # Who is held may leave no sides of these sizes: then friends count for nothing.
         with suppress(SplitError):
-            cached[-1] = _with_friends(ask, ask.terms, system)
-    return SplitsCached(ask, tuple(cached))
+            choices[-1] = _with_friends(ask, ask.terms, system)
+    return SplitsCached(ask, tuple(choices))
 
 
 def _with_friends(ask: CacheSplits, terms: ShuffleTerms, system: System[Any]) -> Split:

@@ -103,7 +103,7 @@ def seated(ask: AskSplit, system: System[Any]) -> AskSplit:
     best: tuple[float, dict[PlayerId, Side], tuple[PlayerId, PlayerId]] | None = None
     for sides in product(Side, repeat=len(likely)):
         places = {entry.id: side for entry, side in zip(likely, sides, strict=True)}
-        on_a, on_b = ([player for player, side in places.items() if side is wanted] for wanted in Side)
+        on_a, on_b = ([player for player, side in places.items() if side is target] for target in Side)
         moves = sum(entry.side is places[entry.id].other for entry in likely)
         counts = {size - len(on_a) - stay for size in (len(humans) // 2, (len(humans) + 1) // 2)} & {*range(len(costs))}
         is_held = any(entry.stays and entry.side is not places[entry.id] for entry in likely)
@@ -225,9 +225,9 @@ class Shuffle:
     def _price(self, split: Split) -> tuple[int, float]:
         """Return how many winners are too many on a side, and what sides outside of the fair band cost, in toll."""
         terms, on_a = self.terms, frozenset(split.a)
-        here = [entry for entry in self.humans if entry.id in terms.spread_evenly]
-        spread = sum(entry.id in on_a for entry in here)
-        excess = max(0, len(here) // 2 - spread, spread - (len(here) + 1) // 2)
+        entries = [entry for entry in self.humans if entry.id in terms.spread_evenly]
+        spread = sum(entry.id in on_a for entry in entries)
+        excess = max(0, len(entries) // 2 - spread, spread - (len(entries) + 1) // 2)
         toll = sum(self.tolls(entry)[entry.id not in on_a] for entry in self.humans)
         for group in self._groups():
             count = sum(self.humans[index].id in on_a for index in group)

@@ -34,7 +34,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        compiled = announce(lambda what: click.echo(f"equipoise: {what}", err=True))
+        notice = announce(lambda what: click.echo(f"equipoise: {what}", err=True))
         try:
             command(*args, **kwargs)
         except (RatingError, ConfigError, StoreError) as error:
@@ -46,7 +46,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
                 raise
             stop(f"{error.filename}: {error.strerror}")
         finally:
-            if seconds := compiled():
+            if seconds := notice():
                 click.echo(f"equipoise: compiled in {seconds:.1f} s", err=True)
 
     return run
@@ -56,14 +56,14 @@ def located(error: Exception) -> Exception | str:
     """The error, or its message with file and line if it is about one match of a file."""
     if not isinstance(error, RatingError) or error.match is None:
         return error
-    reading = click.get_current_context().meta.get(READING)
-    return error if reading is None else f"{reading.line_of(error.match)}: {error}"
+    history = click.get_current_context().meta.get(READING)
+    return error if history is None else f"{history.line_of(error.match)}: {error}"
 
 
 def line_of() -> Callable[[int], str]:
     """The file and line of a match by its number; nothing of a pool's."""
-    reading = click.get_current_context().meta.get(READING)
-    return reading.line_of if reading else lambda match: ""
+    history = click.get_current_context().meta.get(READING)
+    return history.line_of if history else lambda match: ""
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -201,8 +201,8 @@ def read_files(matches: Path, participants: Path | None) -> Reading:
         raise click.UsageError("standard input holds one file: name the other")
     from equipoise.lab.reading import read
 
-    reading = click.get_current_context().meta[READING] = read(matches, participants)
-    return reading
+    history = click.get_current_context().meta[READING] = read(matches, participants)
+    return history
 
 
 def stored_predictions() -> list[float]:

@@ -101,12 +101,12 @@ def check(file: Path, participants: Path | None, as_json: bool) -> None:
     """
     from equipoise.lab import json_output, tables
 
-    reading = read_files(file, participants)
+    source = read_files(file, participants)
     if as_json:
-        click.echo(json_text(json_output.checked(reading)))
+        click.echo(json_text(json_output.checked(source)))
     else:
-        show(tables.checked(reading))
-    if reading.faults.facts():
+        show(tables.checked(source))
+    if source.faults.facts():
         click.get_current_context().exit(FAILED)
 
 
@@ -160,8 +160,8 @@ def backtest(
         click.echo(json_text(rows if against else rows[0]))
     else:
         of_first = [tables.bins(first.quality, label), *([tables.divisions(groups, label)] if groups else [])]
-        corrected = [tables.corrected(first.correction, label)] if first.correction else []
-        show([tables.comparison(results), *of_first, *corrected])
+        corrections = [tables.corrected(first.correction, label)] if first.correction else []
+        show([tables.comparison(results), *of_first, *corrections])
 
 
 @lab.command(epilog=examples("equipoise lab compare synelo elo trueskill --pool main"))
@@ -352,16 +352,16 @@ def replay(
         raise click.UsageError("--initial and --pull are for ratings match by match, without --fit")
     with progress() as bar:
         bar.add_task(name, total=None)
-        made = None if whole else forecast(model, history)
-        system, result = (made.system, None) if made and made.system else fit(model, history)
+        prediction = None if whole else forecast(model, history)
+        system, result = (prediction.system, None) if prediction and prediction.system else fit(model, history)
     if coming:
         chances = [json_output.chance(system, history, teams, home=home) for teams in coming]
         _tell(chances, "Chances", ("team", "against", "wins", "draw", "loses", "expected"), csv, as_json)
         return
     if named:
-        if made is None:
+        if prediction is None:
             raise click.UsageError("--curve is of ratings match by match, without --fit")
-        points = [point for player in named for point in json_output.curve(made, history, player)]
+        points = [point for player in named for point in json_output.curve(prediction, history, player)]
         _tell(points, "Ratings", ("player", "match", "time", "rating"), csv, as_json)
         return
     whole_board = leaderboard(system, history, hidden=hidden)

@@ -255,11 +255,11 @@ class _Import:
         await store.open()
         say_opened(store.path)
         try:
-            async with followed(self._whole, self._name, configured(self._whole, self._name), store) as shared:
+            async with followed(self._whole, self._name, configured(self._whole, self._name), store) as replica:
                 players, rounds, edits = await store.holds(self._name)
                 if empty := not (players or rounds or edits):
                     fill = partial(self._fill, store, reader)
-                    await (fill() if shared is None else shared.rewrite("import", self._system, fill))
+                    await (fill() if replica is None else replica.rewrite("import", self._system, fill))
                 elif not _is_same(store.path, self._name, self._source):
                     stop(
                         f"pool {self._name} has {players:,} players and {rounds:,} rounds, unlike "
@@ -454,10 +454,10 @@ class _FirstRatings:
         written = False
         try:
             refuse_waiting(self._whole.directory, self._pool)
-            async with followed(self._whole, self._pool, configured(self._whole, self._pool), store) as shared:
+            async with followed(self._whole, self._pool, configured(self._whole, self._pool), store) as replica:
                 trial, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
                 if rows and (yes or _agreed(as_json=as_json)):
-                    await self._write(store, wanted, rows, shared)
+                    await self._write(store, wanted, rows, replica)
                     written = True
         finally:
             await store.close()

@@ -98,8 +98,8 @@ class Recomputing:
         try:
             own = await store.fingerprint(name) or fingerprint_of(_made(self.configured))
             system = ratings.create(own.system, **own.params)
-            async with followed(self.whole, name, system, store) as shared:
-                if shared is None:
+            async with followed(self.whole, name, system, store) as replica:
+                if replica is None:
                     await self._store_waiting(store, own)
                 trial = await self._try(store, own)
                 if not as_json:
@@ -107,7 +107,7 @@ class Recomputing:
                 # JSON is for programs, which nobody can ask.
                 written = yes or (not as_json and agreed("Replace the ratings?"))
                 if written:
-                    await self._write(store, trial, shared)
+                    await self._write(store, trial, replica)
         finally:
             await store.close()
         if as_json:

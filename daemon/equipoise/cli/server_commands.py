@@ -103,10 +103,10 @@ def _show(answer: Any, *, as_json: bool, as_csv: bool) -> None:
     shown = print_items(answer["servers"], CSV if as_csv else COLUMNS, as_csv=as_csv, empty=none, colour=_colour)
     if as_csv:
         return
-    for other in answer["elsewhere"]:
-        playing = counted(other["players"], "player", "players")
-        state = "lost" if other["lost"] else f"{other['map'] or 'no map'}, {playing}"
-        click.echo(f"{other['server']} on machine {other['machine']}: {state}")
+    for neighbour in answer["elsewhere"]:
+        crowd = counted(neighbour["players"], "player", "players")
+        state = "lost" if neighbour["lost"] else f"{neighbour['map'] or 'no map'}, {crowd}"
+        click.echo(f"{neighbour['server']} on machine {neighbour['machine']}: {state}")
     for line in _notes(answer):
         print_note(line)
     _show_store(answer)

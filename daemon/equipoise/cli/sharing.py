@@ -58,8 +58,8 @@ def share(path: Path, name: str | None, database: str | None, password_file: str
     """
     with _errors(), _configured(path, name, database, password_file) as (config, pool):
         state = asyncio.run(_state(config, pool))
-        followed = pool.name in _followed(config)
-        if state is not None and not followed:
+        follower = pool.name in _followed(config)
+        if state is not None and not follower:
             raise LogRefused(
                 f"pool {pool.name} is in this database already, with {counted(state.last, 'event')}: on this machine "
                 f"run `equipoise pool join {pool.name}`, or name another database"
@@ -380,14 +380,14 @@ def show(path: Path, name: str) -> None:
     ends_at, line = time.monotonic() + PATIENCE, ""
     with suppress(Unreachable):
         while time.monotonic() < ends_at:
-            pools = {each["pool"]: each["sharing"] for each in client.get("pools")["pools"]}
-            if (sharing := pools.get(name)) is None:  # it runs with what was configured before
+            pools = {pool["pool"]: pool["sharing"] for pool in client.get("pools")["pools"]}
+            if (state := pools.get(name)) is None:  # it runs with what was configured before
                 return
-            if sharing["trouble"] is None and not sharing["behind"]:
-                machine = f"as machine {sharing['machine']}, up to event {sharing['number']:,}"
+            if state["trouble"] is None and not state["behind"]:
+                machine = f"as machine {state['machine']}, up to event {state['number']:,}"
                 click.echo(f"Pool {name} is shared: this daemon follows its log {machine}.")
                 return
-            before, line = line, sharing["trouble"] or f"{sharing['behind']:,} events are to be read"
+            before, line = line, state["trouble"] or f"{state['behind']:,} events are to be read"
             if line != before:
                 click.echo(line)
             time.sleep(1.0)

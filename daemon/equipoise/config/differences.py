@@ -143,13 +143,11 @@ def compare(old: Config, new: Config) -> Changes:
 
 def without_restart(old: Config, new: Config) -> Config:
     """The new configuration with everything as it was that needs a restart."""
-    web, public, shared = (
-        _kept(table, getattr(old, table), getattr(new, table)) for table in ("web", "public", "shared")
-    )
+    web, public, log = (_kept(table, getattr(old, table), getattr(new, table)) for table in ("web", "public", "shared"))
     # A pool that is new has nothing to keep: it is opened with what the file says.
     pools = {name: old.pools.get(name, pool) for name, pool in new.pools.items()}
     return dataclasses.replace(
-        new, web=web, public=public, shared=shared, store=old.store, directory=old.directory, pools=pools
+        new, web=web, public=public, shared=log, store=old.store, directory=old.directory, pools=pools
     )
 
 

@@ -332,8 +332,8 @@ class NS2Evening(Evening):
             if not team or self.game.commander(side) is not None:
                 continue
             follows, chosen = self.rng.random() < FOLLOW, self.rng.choice(volunteers(self.people, team))
-            asked = [player for player in team if player in self._asked]
-            self.game.take_chair(asked[0] if asked and follows else chosen)
+            candidates = [player for player in team if player in self._asked]
+            self.game.take_chair(candidates[0] if candidates and follows else chosen)
             await self.sync()
         self._asked.clear()
 

@@ -318,7 +318,7 @@ class NS2Summary(Summary):
         """Return what was played, how even the teams were, and how well skills were found."""
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.shuffled_alone
-        asked = f"of the rounds are outside by that; asked to command: {self.asked_to_command}"
+        requests = f"of the rounds are outside by that; asked to command: {self.asked_to_command}"
         begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
         chosen = f"of {self.wishes}; of {self.choices} secret choices {percent(self.choices_honoured)}"
         return [
@@ -330,7 +330,7 @@ class NS2Summary(Summary):
             ("rounds", f"{self.rounds}", begun),
             ("began outside 40 to 60 %", percent(self.uneven_rounds), "of the rounds"),
             ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after"),
-            ("chairs too far apart", percent(self.uneven_for_chairs), asked),
+            ("chairs too far apart", percent(self.uneven_for_chairs), requests),
             ("moves per shuffle", f"{self.moves_per_shuffle:.1f}", f"{self.moved} players changed side"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
             ("wishes honoured", percent(self.wishes_honoured), chosen),
@@ -372,7 +372,7 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
         for detail in shuffles
         if "likely" not in detail
     )
-    uneven = [played for played in record.rounds if not 0.4 <= played.predicted <= 0.6]
+    uneven = [line for line in record.rounds if not 0.4 <= line.predicted <= 0.6]
     expectation, won = record.expected()
     half = (len(record.rounds) + 1) // 2
     stronger, random = record.evenness(half)

@@ -103,9 +103,9 @@ def with_database(text: str, pool: str, url: str | None, password_file: str = ""
     <BLANKLINE>
     """
     header = re.compile(rf"(?m)^\[ *pool *\. *{re.escape(pool)} *\][^\n]*\n")
-    if len(found := list(header.finditer(text))) != 1:
+    if len(headers := list(header.finditer(text))) != 1:
         return None
-    start = found[0].end()
+    start = headers[0].end()
     table = re.compile(r"(?m)^\[").search(text, start)
     end = len(text) if table is None else table.start()
     keys = re.sub(r"(?m)^database(_password_file)? *=[^\n]*\n", "", text[start:end])

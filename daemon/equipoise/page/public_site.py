@@ -185,9 +185,9 @@ class PublicSite:
             services, path = self._current(), dict(request.match_info)
 
             async def make(query: object) -> Made:
-                asked = Request(services, NOBODY, None, query, path, lambda: False)
+                inner = Request(services, NOBODY, None, query, path, lambda: False)
                 try:
-                    answer = published(await route.handler(asked), services)
+                    answer = published(await route.handler(inner), services)
                 except EquipoiseError as error:
                     return _json_refusal(_sayable(error))
                 return whole(msgspec.json.encode(answer), 200, "application/json", seconds)
@@ -244,15 +244,15 @@ class PublicSite:
             await self._turn.acquire()
             start = time.perf_counter()
             try:
-                made = await make()
+                answer = await make()
             except Exception:
                 log.exception("a public page failed")
                 raise ScriptError("internal", "this failed: try again later", status=500) from None
             finally:
                 rest = min(time.perf_counter() - start, LONGEST_REST)
                 asyncio.get_running_loop().call_later(rest, self._turn.release)
-            self._keep(key, made)
-            return made
+            self._keep(key, answer)
+            return answer
         finally:
             del self._making[key]
 
@@ -306,8 +306,8 @@ def _sayable(error: EquipoiseError) -> ScriptError:
 
 
 async def _page_refusal(error: ScriptError, visit: Visit) -> Made:
-    said = ScriptError("not_found", "There is no such page here.", status=404) if error.status == 404 else error
-    shown = ShownPage("refusal.html", "Not possible", {"error": said}, error.status)
+    refusal = ScriptError("not_found", "There is no such page here.", status=404) if error.status == 404 else error
+    shown = ShownPage("refusal.html", "Not possible", {"error": refusal}, error.status)
     return await _made(shown, visit, LIVE_SECONDS)
 
 
@@ -384,11 +384,11 @@ class Export:
                         await asyncio.to_thread(folder.begin, page)
                     else:
                         await asyncio.to_thread(folder.write, page.file, page.text.encode())
-            removed = await asyncio.to_thread(folder.finish)
+            leftovers = await asyncio.to_thread(folder.finish)
         except OSError as error:
             message = f"{error.filename or folder.path}: the public pages were not exported: {error.strerror}"
             raise FileError(message) from None
-        log.info("%s: the public pages were exported, and %d files removed", folder.path, removed)
+        log.info("%s: the public pages were exported, and %d files removed", folder.path, leftovers)
 
     def last(self) -> float | None:
         """Return when the folder was last written, seconds since the epoch; None: never."""
@@ -466,8 +466,8 @@ class Export:
             for season in (await visit.ask(show_seasons, pool=pool)).seasons:
                 where = {"pool": pool, "name": season.name}
                 plan.add("/seasons/{pool}/{name}", SeasonAsked(), link("seasons", *where.values()), **where)
-            for each in (await visit.ask(list_maps, Recent(), pool=pool)).maps:
-                where = {"pool": pool, "map": each.map}
+            for line in (await visit.ask(list_maps, Recent(), pool=pool)).maps:
+                where = {"pool": pool, "map": line.map}
                 plan.add("/maps/{pool}/{map}", Recent(), link("maps", *where.values()), **where)
             plan.add("/pools/{pool}", Weeks(), link("pools", pool), *([] if several else [link("pools")]), pool=pool)
         if len(pools) > 1:

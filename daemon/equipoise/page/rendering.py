@@ -94,8 +94,8 @@ _templates: dict[str, Template] = {}
 
 def _template(name: str) -> Template:
     """Return a template, compiled with those that it may bring in."""
-    for shared in ("base.html", "panels.html", "parts.html"):
-        _environment().get_template(shared)
+    for parent in ("base.html", "panels.html", "parts.html"):
+        _environment().get_template(parent)
     return _environment().get_template(name)
 
 
@@ -215,7 +215,7 @@ def _time(at: datetime, text: str) -> Markup:
 
 def isolated(names: Mapping[str, str]) -> dict[str, str]:
     """Return names for a sentence in which several stand: letters of any direction stay inside each."""
-    return {player: f"\u2068{known}\u2069" for player, known in names.items()}
+    return {player: f"\u2068{text}\u2069" for player, text in names.items()}
 
 
 def name(player: str, known: str | None) -> Markup:

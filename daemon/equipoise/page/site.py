@@ -95,8 +95,11 @@ class PageSite:
         if isinstance(reply, Elsewhere):
             response = web.Response(status=303, headers={**HEADERS, "Location": reply.location})
         elif isinstance(reply, Download):
-            named = {"Content-Type": reply.content_type, "Content-Disposition": f'attachment; filename="{reply.name}"'}
-            response = web.Response(body=reply.body, headers={**HEADERS, **named})
+            headers = {
+                "Content-Type": reply.content_type,
+                "Content-Disposition": f'attachment; filename="{reply.name}"',
+            }
+            response = web.Response(body=reply.body, headers={**HEADERS, **headers})
         else:
             text = await html(reply, visit)
             response = web.Response(text=text, status=reply.status, content_type="text/html", charset="utf-8")
@@ -115,10 +118,10 @@ class PageSite:
             entry = self._current().login(visit.browser.id)
             return bearer(request) is not None or (entry is not None and entry[1] == visit.caller)
 
-        watched = Request.of(request, visit.services, visit.caller, None, query_of(request, Watch))
+        inner = Request.of(request, visit.services, visit.caller, None, query_of(request, Watch))
         # A browser says what it had last only when it comes again.
-        watched = replace(watched, last_event=watched.last_event or request.query.get("since", ""))
-        return await (await watch(watched, allowed)).send(request)
+        inner = replace(inner, last_event=inner.last_event or request.query.get("since", ""))
+        return await (await watch(inner, allowed)).send(request)
 
     async def _export(self, request: web.Request) -> web.StreamResponse:
         """Send the public pages as files, a JSON value in each line: their names, then each file."""
@@ -164,8 +167,8 @@ async def _logged_in(services: Services, browser: Browser) -> Caller:
     entry = services.login(browser.id)
     if entry is None or services.logins is None:
         return NOBODY
-    one, caller = entry
-    await services.logins.use(one, services.clock.epoch())
+    login_id, caller = entry
+    await services.logins.use(login_id, services.clock.epoch())
     return caller
 
 

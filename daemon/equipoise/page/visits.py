@@ -154,10 +154,10 @@ class Visit:
 
     def asked_of(self, route: type[Asked]) -> Asked:
         """Return this page's query, which has `hours` beside the fields of a route's, as the route's own."""
-        known = {name: getattr(self.query, name) for name in route.__struct_fields__}
+        values = {name: getattr(self.query, name) for name in route.__struct_fields__}
         if self.query.hours is not None:
-            known["since"] = self.services.clock.epoch() - self.query.hours * HOUR
-        return route(**known)
+            values["since"] = self.services.clock.epoch() - self.query.hours * HOUR
+        return route(**values)
 
     def fields(self, kind: type[Fields]) -> Fields:
         """Return the form as a value of a type, without fields that were left empty; ScriptError 422."""
@@ -174,8 +174,8 @@ class Visit:
         '/players/76561197960265729?pool=main'
         """
         path = "/".join(quote(part, safe="") for part in parts)
-        asked = {name: value for name, value in query.items() if value is not None}
-        return f"{self.browser.prefix}/{path}{'?' if asked else ''}{urlencode(asked)}"
+        fields = {name: value for name, value in query.items() if value is not None}
+        return f"{self.browser.prefix}/{path}{'?' if fields else ''}{urlencode(fields)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ async def show_one(visit: Visit) -> Shown:
         "version": None if visit.public else answer.version,
         "script": script,
         "behind": visit.admin and script is SCRIPTS["tf2"] and is_old(status.plugin, script, answer.version),
-        "names": {each.id: each.name or each.id for each in roster.players},
+        "names": {entry.id: entry.name or entry.id for entry in roster.players},
     }
     return Shown("server.html", server, values)
 
@@ -141,7 +141,7 @@ async def show_one(visit: Visit) -> Shown:
 async def _panels(visit: Visit, answer: Servers, *, small: bool = True) -> list[Panel]:
     """Return the panels of servers, which are read some at a time: rounds are stored in between."""
     services, panels = visit.services, []
-    concealed = await concealed_from(visit.request())
+    hidden_ids = await concealed_from(visit.request())
     for first in range(0, len(answer.servers), READ_AT_ONCE):
         some = answer.servers[first : first + READ_AT_ONCE]
         maps: Mapping[ServerId, SoFar] = {}
@@ -149,8 +149,8 @@ async def _panels(visit: Visit, answer: Servers, *, small: bool = True) -> list[
         with suppress(StoreError):  # the page says so itself, and the statuses are worth as much as ever
             async with services.precedence.turn():
                 maps = await services.store.so_far(sessions, MOST_LINES, LAST)
-        last = {server: _last(visit, so_far.decisions, concealed) for server, so_far in maps.items()}
-        about = {server: _few(line, concealed) for server, line in last.items()}
+        last = {server: _last(visit, so_far.decisions, hidden_ids) for server, so_far in maps.items()}
+        about = {server: _few(line, hidden_ids) for server, line in last.items()}
         names: dict[PlayerId, str] = {}
         for pool in {services.host(server).pool for server, few in about.items() if few}:
             ids = [player for server, few in about.items() if services.host(server).pool is pool for player in few]
@@ -179,7 +179,7 @@ def _panel(
     worries: list[tuple[Need, str]] = []
     stands_on: tuple[Lamp, ...] = ()
     if not visit.public:
-        peer = next((each for each in answer.game_servers if each.server == server), None)
+        peer = next((state for state in answer.game_servers if state.server == server), None)
         worries = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda worry: worry[0])
         stands_on = tuple(lamps(status, peer, SCRIPTS[services.games[server].name], answer.version))
     chances = visit.told(course_so_far).chances

@@ -135,14 +135,12 @@ def of_balance(pool: Pool) -> Iterator[Finding]:
 
 def of_sharing(pool: Pool) -> Iterator[Finding]:
     """Whether a shared pool follows its log."""
-    if (sharing := pool.sharing) is None or sharing.trouble is None:
+    if (state := pool.sharing) is None or state.trouble is None:
         return
     waits = f"{pool.ring_depth} rounds wait" if pool.ring_depth else "no round waits"
-    about = (
-        f"shared pool {pool.name}" if sharing.connected else f"the log of the shared pool {pool.name} is not followed"
-    )
-    what = f"{about}, {waits}: {sharing.trouble}"
-    yield Finding(not sharing.connected, DAEMON, what, "games go on; rounds are kept here until it is")
+    about = f"shared pool {pool.name}" if state.connected else f"the log of the shared pool {pool.name} is not followed"
+    what = f"{about}, {waits}: {state.trouble}"
+    yield Finding(not state.connected, DAEMON, what, "games go on; rounds are kept here until it is")
 
 
 def of_survey(pool: str, survey: Survey, elsewhere: Iterable[PublishedServer], own: Iterable[str]) -> Iterator[Finding]:
@@ -163,7 +161,7 @@ def of_survey(pool: str, survey: Survey, elsewhere: Iterable[PublishedServer], o
         if server.pool == pool and server.server in names:
             what = f"game server {server.server} is configured on machine {server.machine} too"
             yield Finding(True, about, what, "give one of them another name: their rounds would be one server's")
-    heard = ", ".join(f"{one.machine} {one.seconds:.0f} s ago" for one in survey.machines)
+    heard = ", ".join(f"{peer.machine} {peer.seconds:.0f} s ago" for peer in survey.machines)
     yield Finding(False, about, f"PostgreSQL {survey.version}; machines heard: {heard or 'none'}", "nothing to do")
 
 
@@ -453,8 +451,8 @@ def _of_web_state(name: ServerId, state: WebState, script: Script, *, heard: boo
     if state.cheats:
         yield Finding(True, name, "sv_cheats is on: its rounds are not rated", "on its console: sv_cheats 0")
     if not heard:
-        there = f"{state.map}, players: {state.players - state.bots}"
-        what = f"the web admin answers ({there}), so it is the mod that is silent"
+        crowd = f"{state.map}, players: {state.players - state.bots}"
+        what = f"the web admin answers ({crowd}), so it is the mod that is silent"
         yield Finding(True, name, what, script.start)
 
 
@@ -500,8 +498,8 @@ def remarks(server: ServerStatus, peer: PeerStatus, script: Script) -> Iterator[
     match peer.rcon.state:
         case "refused":
             # NS2's web admin refuses a user and a password: the error says who refused what.
-            named = "rcon_user and the file" if script is SCRIPTS["ns2"] else "the file"
-            advice = f"correct {named} of rcon_password_file, then: {RELOAD}"
+            keys = "rcon_user and the file" if script is SCRIPTS["ns2"] else "the file"
+            advice = f"correct {keys} of rcon_password_file, then: {RELOAD}"
             yield f"{server.server}: {peer.rcon.error}, and it is not tried again: {advice}."
         case "closed" | "unreachable":
             yield f"{server.server}: RCON at {peer.rcon.address} failed: {peer.rcon.error}."

@@ -294,11 +294,11 @@ class Held:
 
     def set_aside(self, attempts: Sequence[RatingAttempt]) -> Before:
         """Go back to before these attempts, whose transaction was taken back; returns what they made, for `adopt`."""
-        rated = [(attempt.before, attempt.match) for attempt in attempts if attempt.before is not None]
-        players = {player: None for before, _ in rated for player in before.players}
-        parts = {key: part for _, match in rated for key, part in self.system.shared(match).items()}
+        pairs = [(attempt.before, attempt.match) for attempt in attempts if attempt.before is not None]
+        players = {player: None for before, _ in pairs for player in before.players}
+        parts = {key: part for _, match in pairs for key, part in self.system.shared(match).items()}
         made = self._as_it_is(players, parts)
-        for before, _ in reversed(rated):
+        for before, _ in reversed(pairs):
             self._be(before)
         return made
 

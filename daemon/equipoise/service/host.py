@@ -293,15 +293,15 @@ class Host:
         """Have the session remember a stand-in in a player's place; a silent server's begins as after a restart."""
         async with self._lock:
             data = encode_memory(self._remembered).replace(player.encode(), stand_in.encode())
-            if (renamed := decode_memory(data)) is None:
+            if (copy := decode_memory(data)) is None:
                 raise AssertionError("a memory that was encoded is decoded")
-            self._remembered = renamed
+            self._remembered = copy
             state = self.session.state
-            state.memory = renamed.memory
+            state.memory = copy.memory
             state.summaries.pop(player, None)
             self.renamed += 1
             if self.session.lost(self._clock.monotonic()):
-                self.session = Session(self.rules, renamed.memory)
+                self.session = Session(self.rules, copy.memory)
             self.write_down()
 
     def silent_seconds(self) -> float | None:

@@ -166,10 +166,10 @@ def of_pools(pools: Iterable[Pool]) -> Iterator[Reading]:
         yield Reading("equipoise_ring_overflowed_total", "Rounds that found the ring full.", overflow, labels)
         yield Reading("equipoise_rounds_stored_total", "Rounds stored.", pool.applied, labels)
         yield Reading("equipoise_rounds_refused_total", "Rounds never to be stored.", pool.refused, labels)
-        if (sharing := pool.sharing) is not None:
-            yield Reading("equipoise_shared_connected", "0: the shared pool's log is away.", sharing.connected, labels)
-            yield Reading("equipoise_shared_behind_events", "Events of its log not here yet.", sharing.behind, labels)
-            yield Reading("equipoise_shared_event", "Number of its last event that is here.", sharing.number, labels)
+        if (state := pool.sharing) is not None:
+            yield Reading("equipoise_shared_connected", "0: the shared pool's log is away.", state.connected, labels)
+            yield Reading("equipoise_shared_behind_events", "Events of its log not here yet.", state.behind, labels)
+            yield Reading("equipoise_shared_event", "Number of its last event that is here.", state.number, labels)
         if pool.follower is not None:
             ready, failures = pool.follower.ready, pool.follower.failures
             yield Reading("equipoise_balance_ready", "0: `balance` does not make the teams now.", ready, labels)

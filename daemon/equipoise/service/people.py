@@ -71,10 +71,10 @@ async def forget(
         before = await checked()
         someone = InForgetting(player, PlayerId(str(LEAST + secrets.randbelow(STEAM_ID_BASE - LEAST))))
         entry = Audit(clock.epoch(), who, "forget", player, "", "")
-        if shared := [pool for pool in pools if pool.sharing]:
+        if logs := [pool for pool in pools if pool.sharing]:
             # The logs first, which have every machine put the stand-in into its rows: this one, too.
-            await store.note_untold([pool.name for pool in shared], someone, entry)
-            for pool in shared:
+            await store.note_untold([pool.name for pool in logs], someone, entry)
+            for pool in logs:
                 try:
                     await pool.tell_forgotten(someone, entry)
                 except StoreError as error:

@@ -369,10 +369,10 @@ class Pool:
 
     def introduce(self, hives: Mapping[PlayerId, Hive]) -> None:
         """Say what the game itself thinks of players, for those of whom nothing else is known."""
-        changed = self.system.introduce(hives)
+        changes = self.system.introduce(hives)
         if self.follower is not None and self.follower.ready:
-            changed |= self.follower.system.introduce(hives)
-        if changed:
+            changes |= self.follower.system.introduce(hives)
+        if changes:
             self._held.changed()
 
     def skill(self, player: PlayerId) -> float:

@@ -161,10 +161,10 @@ class SharedPool(Pool):
             await self._check_way_in()
             self._connected = True
             if self._follows:
-                reading = asyncio.create_task(self._caught_up())
-                self._running.append(reading)
-                if (await asyncio.wait([reading], timeout=START_SECONDS))[0]:
-                    reading.result()
+                reader = asyncio.create_task(self._caught_up())
+                self._running.append(reader)
+                if (await asyncio.wait([reader], timeout=START_SECONDS))[0]:
+                    reader.result()
         except LogRefused:
             raise
         except Exception as error:
@@ -312,10 +312,10 @@ class SharedPool(Pool):
             return  # it answers: an edit ends, and a newer base is read at once. Or the store's own log says it.
         self._connected = False
         away = isinstance(error, LogError) and not isinstance(error, LogDamaged)
-        said = "is away" if away else self._trouble
-        if said == self._said:  # once, and once when it is over
+        trouble = "is away" if away else self._trouble
+        if trouble == self._said:  # once, and once when it is over
             return
-        self._said = said
+        self._said = trouble
         log.log(
             logging.ERROR if fault else logging.WARNING,
             "the log of a shared pool %s, rounds wait in the ring: %s",
@@ -356,8 +356,8 @@ class SharedPool(Pool):
                 await self._check_descent()
                 log.info("the pool was rated or filled anew, and is read anew", extra={"pool": self.name})
                 await self._join()
-        held = state.held_by not in (None, self._log.machine)
-        self._trouble = held_by(self.name, state.held_by) if held else None
+        holder_elsewhere = state.held_by not in (None, self._log.machine)
+        self._trouble = held_by(self.name, state.held_by) if holder_elsewhere else None
 
     def _check_digest(self, last: int, digest: bytes) -> None:
         own = self._position
@@ -371,9 +371,9 @@ class SharedPool(Pool):
     def _check_system(self, agreement: Agreement) -> None:
         if agreement == self._agreed:
             return
-        if not made_by(recorded := _fingerprint(agreement), self.system):
+        if not made_by(fingerprint := _fingerprint(agreement), self.system):
             raise LogRefused(
-                f"pool {self.name} is rated by {described(recorded)} on the other machines, by "
+                f"pool {self.name} is rated by {described(fingerprint)} on the other machines, by "
                 f"{described(fingerprint_of(self.system))} in the configuration here: write the former into "
                 f"[pool.{self.name}], and restart the daemon"
             )
@@ -405,29 +405,32 @@ class SharedPool(Pool):
                 taken = await self.store.take_in(self.name, rows, people.renamed)
                 await self._note(taken, tried)
             if any(
-                one.reference and event.machine != self._log.machine for one, event in zip(taken, group, strict=False)
+                result.reference and event.machine != self._log.machine
+                for result, event in zip(taken, group, strict=False)
             ):
                 await self._compare()
-            if (forgotten := [someone for one in taken for someone in one.forgotten]) and self.forgetting is not None:
+            if (
+                forgotten := [someone for result in taken for someone in result.forgotten]
+            ) and self.forgetting is not None:
                 self._start(self.forgetting(forgotten))
 
     async def _note(self, taken: Sequence[Taken], tried: Tried | None) -> None:
-        if any(one.rewritten or one.forgotten for one in taken):
+        if any(result.rewritten or result.forgotten for result in taken):
             await self._reading.anew()
             if self.follower is not None:
                 self.follower.rebuild()
             return
         rounds: Sequence[NewRound] = ()
-        outdated: Sequence[PlayerId] = ()
+        behind: Sequence[PlayerId] = ()
         if tried is None:
-            players: set[PlayerId] = set().union(*(one.players for one in taken))
-            outdated = self._held.taken_in(players, parts=any(one.parts for one in taken))
+            players: set[PlayerId] = set().union(*(result.players for result in taken))
+            behind = self._held.taken_in(players, parts=any(result.parts for result in taken))
         else:
             self._held.adopt(tried.made)
             # Another pool of the store may have had a round in between: then they have other numbers than when tried.
-            if [one.number for one in taken] == [outcome.number for _, outcome in tried.news]:
+            if [result.number for result in taken] == [outcome.number for _, outcome in tried.news]:
                 rounds = new_rounds(tried.news)
-        await self._reading.players(outdated)
+        await self._reading.players(behind)
         if self.follower is not None:
             self.follower.wake(rounds)
 
@@ -488,7 +491,7 @@ class SharedPool(Pool):
             try:  # what is in the log needs no ring any more
                 await asyncio.to_thread(self.ring.sync)
             except SpillError as error:
-                kept = [one if future.done() else error for one, future in zip(kept, futures, strict=True)]
+                kept = [item if future.done() else error for item, future in zip(kept, futures, strict=True)]
         outcomes: list[Recorded | Exception] = []
         for entry, future, in_ring in zip(group.rounds, futures, kept, strict=True):
             self._answers.pop(entry.key, None)
@@ -538,7 +541,7 @@ class SharedPool(Pool):
     async def _rate_and_store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
         """Append rounds, up to the first that fails; memory knows them when they come back from the log."""
 
-        tried: list[Tried] = []
+        trials: list[Tried] = []
 
         async def attempt() -> tuple[Sequence[RatedRound | Exception], list[Change]]:
             async with self._lock:
@@ -548,12 +551,12 @@ class SharedPool(Pool):
                     try:
                         outcomes = await self.store.record(self.name, attempts, self.system.window)
                     finally:
-                        made = self._held.set_aside(attempts)
-            tried[:] = [Tried(made, stored_now(attempts, outcomes))]
+                        before = self._held.set_aside(attempts)
+            trials[:] = [Tried(before, stored_now(attempts, outcomes))]
             return outcomes, caught
 
         try:
-            outcomes = await self._append(attempt, tried)
+            outcomes = await self._append(attempt, trials)
         except (LogRefused, LogError) as error:
             self._held.changed()  # who asked while it was tried has seen what it made
             self._fails(error)
@@ -589,9 +592,9 @@ class SharedPool(Pool):
     ) -> tuple[T, Sequence[LogEvent]]:
         events: Sequence[LogEvent] = ()
         failure: Exception | None = None
-        async with self._log.appending(self.name) as appending:
-            self._check_agreement(appending.agreement)
-            while tail := await self._tail(appending):
+        async with self._log.appending(self.name) as writer:
+            self._check_agreement(writer.agreement)
+            while tail := await self._tail(writer):
                 await self._take_in(tail)
             try:
                 outcome, done = await attempt()
@@ -599,7 +602,7 @@ class SharedPool(Pool):
                 failure = error
             else:
                 if done:
-                    events = await appending.add(self._new(done))
+                    events = await writer.add(self._new(done))
         if failure is not None:
             raise failure
         return outcome, events
@@ -623,7 +626,7 @@ class SharedPool(Pool):
     async def tell_forgotten(self, someone: InForgetting, entry: Audit) -> None:
         """Have all machines put a stand-in in a player's place, and the log too; within `at_rest`."""
         self._has_untold = True
-        forgetting, self.forgetting = self.forgetting, None  # here the caller does the rest
+        callback, self.forgetting = self.forgetting, None  # here the caller does the rest
 
         async def attempt() -> tuple[None, Sequence[Change]]:
             return None, [changes.forgetting(*someone, entry)]
@@ -631,7 +634,7 @@ class SharedPool(Pool):
         try:
             await self._append(attempt)
         finally:
-            self.forgetting = forgetting
+            self.forgetting = callback
         await self._log.rewrite(self.name, lambda piece: changes.without(piece, *someone, people.renamed))
         await self._log.forget(self.name, someone.player)
         await self.store.told(self.name, someone.player)
@@ -647,14 +650,14 @@ class SharedPool(Pool):
 
     async def upgrade(self) -> tuple[int, int]:
         """Raise the pool's rating version to that of this program. LogRefused: it is higher."""
-        async with self._writing, self._log.appending(self.name) as appending:
-            before = appending.agreement.rating_version
+        async with self._writing, self._log.appending(self.name) as writer:
+            before = writer.agreement.rating_version
             if before > RATING_VERSION:
                 raise LogRefused(
                     f"pool {self.name} is rated by version {before} already, this Equipoise has version "
                     f"{RATING_VERSION}: upgrade this machine"
                 )
-            await appending.agree(replace(appending.agreement, rating_version=RATING_VERSION))
+            await writer.agree(replace(writer.agreement, rating_version=RATING_VERSION))
         self._due.set()
         return before, RATING_VERSION
 

@@ -162,9 +162,9 @@ class Link:
             except BaseException as error:
                 if not await self._usable(raw, error):
                     self._drop()
-                if (known := translated(error, self._place)) is None:
+                if (refusal := translated(error, self._place)) is None:
                     raise
-                raise known from error
+                raise refusal from error
         finally:
             self._turn.release()
 

@@ -351,9 +351,9 @@ class SharedLog:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds if listens else min(seconds, POLL_SECONDS)):
                 await event.wait()
-        told = event.is_set()
+        news = event.is_set()
         event.clear()
-        return told
+        return news
 
     @asynccontextmanager
     async def _long(self) -> AsyncIterator[Connection]:
@@ -446,15 +446,15 @@ class SharedLog:
 
         Who lacks them begins with the base.
         """
-        deleted = 0
+        count = 0
         async with self._long() as connection:
             # A thousand at a time: one statement for all would take longer than a statement may.
             for first, last in await _spans(connection, pool, 1000):
                 newest = await connection.fetchval(_NEWEST, pool, first, last)
                 if newest is None or newest >= before:
                     break
-                deleted += await connection.fetchval(_TRIM, pool, last)
-        return deleted
+                count += await connection.fetchval(_TRIM, pool, last)
+        return count
 
     async def has_round(self, pool: str, number: int, server: str, round_id: str) -> bool:
         """Return whether this round has this number in the log, however long ago that was."""
@@ -474,9 +474,9 @@ class SharedLog:
             spans += [("base_pieces", base, base, piece, piece) for base, pieces in bases for piece in range(pieces)]
             for table, *span in spans:
                 for number, piece, body in await connection.fetch(_SPAN.format(table), pool, *span):
-                    changed = change(_plain(body, f"event {number} of pool {pool}"))
-                    if changed is not None:
-                        await connection.execute(_REWRITE.format(table), pool, number, piece, zlib.compress(changed, 1))
+                    text = change(_plain(body, f"event {number} of pool {pool}"))
+                    if text is not None:
+                        await connection.execute(_REWRITE.format(table), pool, number, piece, zlib.compress(text, 1))
                         count += 1
         return count
 
@@ -517,13 +517,13 @@ class SharedLog:
                 raise LogMissing(f"{self._place}: there is no pool {pool}")
             if state.held_by not in (None, self.machine):
                 raise LogHeld(held_by(pool, state.held_by))
-            appending = Appending(connection, pool, self.machine, self._seconds, state)
-            yield appending
-            if appending.changed:
+            writer = Appending(connection, pool, self.machine, self._seconds, state)
+            yield writer
+            if writer.changed:
                 await connection.commit()
             else:
                 await connection.execute("ROLLBACK")
-        if appending.changed:
+        if writer.changed:
             self._tell(pool)
 
     async def append(
@@ -535,8 +535,8 @@ class SharedLog:
         are too large: `appending` does it or says why not. LogConflict and CommitUnknown as there.
         """
         batch = _Batch(pool, self.machine, self._seconds, last, digest)
-        numbered = batch.numbered(events)
-        for event, place in _in_pieces(numbered):
+        numbers = batch.numbered(events)
+        for event, place in _in_pieces(numbers):
             batch.add(event, place)
         if batch.size > PAGE_BYTES or batch.changes.anew:
             return None
@@ -544,7 +544,7 @@ class SharedLog:
             if not await connection.committing(batch.write(connection, rating_version)):
                 return None
         self._tell(pool)
-        return numbered
+        return numbers
 
     @asynccontextmanager
     async def held(self, pool: str) -> AsyncIterator[None]:
@@ -553,11 +553,11 @@ class SharedLog:
         LogError: another one does so now. Who vanishes lets go after `HOLD_SECONDS`.
         """
         await self._hold(pool)
-        renewing = asyncio.create_task(self._keep_holding(pool))
+        keeper = asyncio.create_task(self._keep_holding(pool))
         try:
             yield
         finally:
-            renewing.cancel()
+            keeper.cancel()
             release = "UPDATE equipoise.pools SET held_by = NULL WHERE pool = $1 AND held_by = $2"
             with suppress(LogError):  # it ends by itself
                 async with self._reader.use() as connection:
@@ -607,17 +607,17 @@ class SharedLog:
         """Return what operators should know of the database."""
         settings = ", ".join(f"current_setting({_quoted(name)}, true)" for name in _SETTINGS)
         async with self._reader.use() as connection:
-            started, clock = time.monotonic(), time.time()
+            start, clock = time.monotonic(), time.time()
             at = await connection.fetchval("SELECT extract(epoch FROM clock_timestamp())::double precision")
-            seconds = time.monotonic() - started
+            seconds = time.monotonic() - start
             version, fsync, full_pages, read_only, standbys = await connection.fetchrow(f"SELECT {settings}")
-            encrypted = await connection.fetchval("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+            tls = await connection.fetchval("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
             return Survey(
                 version=version,
                 durable="off" not in (fsync, full_pages),
                 read_only=read_only == "on",
                 standbys=bool(standbys),
-                encrypted=bool(encrypted),
+                encrypted=bool(tls),
                 pooled=self._pooled,
                 notifies=self._notifies,
                 round_trip_seconds=seconds,
@@ -641,13 +641,13 @@ class _Batch:
 
     def numbered(self, events: Sequence[NewEvent]) -> Sequence[LogEvent]:
         """Return events as they are in the log, behind those before."""
-        numbered = []
+        pairs = []
         for new in events:
             self.last += 1
             self.digest = chained(self.digest, self.last, new, self._machine)
             head = (new.kind, new.server, new.round, new.at, self._machine, self.digest)
-            numbered.append(LogEvent(self.last, *head, new.pieces))
-        return numbered
+            pairs.append(LogEvent(self.last, *head, new.pieces))
+        return pairs
 
     def add(self, event: LogEvent, place: int) -> None:
         """Add a piece of one."""
@@ -697,14 +697,14 @@ class Appending:
 
     async def add(self, events: Sequence[NewEvent]) -> Sequence[LogEvent]:
         """Append events, and return them as they are in the log if the commit succeeds."""
-        numbered = self._batch.numbered(events)
-        for event, place in _in_pieces(numbered):
+        pairs = self._batch.numbered(events)
+        for event, place in _in_pieces(pairs):
             self._batch.add(event, place)
             if self._batch.size > PAGE_BYTES:
                 await self._write()
         await self._write()
         self.changed = True
-        return numbered
+        return pairs
 
     async def _write(self) -> None:
         for statement in self._batch.changes.clearing(self._pool):
@@ -811,7 +811,7 @@ async def _read(connection: Connection, pool: str, after: int, most_bytes: int) 
                 raise LogDamaged(f"{what} is not whole in the log")
             # One that is too large to be read with its head comes piece by piece.
             bodies = [body] if body is not None else await _bodies(connection, pool, number, count)
-            events[-1] = replace(events[-1], pieces=(*events[-1].pieces, *(_plain(each, what) for each in bodies)))
+            events[-1] = replace(events[-1], pieces=(*events[-1].pieces, *(_plain(part, what) for part in bodies)))
     except LogDamaged:  # what comes before it is good
         events = [event for event in events if event.number < number]
         if not events:

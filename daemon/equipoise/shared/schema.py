@@ -128,10 +128,10 @@ class Changes:
             rows = self._rows.setdefault(name, {})
             for key in piece.deleted.get(name, ()):
                 rows[tuple(number if value == OWN else value for value in key)] = None
-            if (changed := piece.rows.get(name)) is not None:
-                places = [changed.columns.index(column) for column in table.columns]
+            if (changes := piece.rows.get(name)) is not None:
+                places = [changes.columns.index(column) for column in table.columns]
                 numbers = [place for place, kind in enumerate(table.columns.values()) if kind == "int8"]
-                for row in changed.rows:
+                for row in changes.rows:
                     values = [row[place] for place in places]
                     for place in numbers:
                         values[place] = number if values[place] == OWN else values[place]
@@ -254,8 +254,8 @@ async def prepare(raw: asyncpg.Connection[Any], place: str) -> None:
     """Make the tables where there are none; LogRefused if they are another program's, or of another format."""
     import asyncpg
 
-    encoding, schemas, tables = await raw.fetchrow(_THERE)
-    if encoding not in ("UTF8", "UTF-8"):
+    charset, schemas, tables = await raw.fetchrow(_THERE)
+    if charset not in ("UTF8", "UTF-8"):
         raise LogRefused(f"{place}: it is not in UTF-8: make one with ENCODING 'UTF8' TEMPLATE template0")
     if not tables:
         # Who may make no schemas has them made by somebody else. One script is one transaction and one round trip.
@@ -272,8 +272,8 @@ async def prepare(raw: asyncpg.Connection[Any], place: str) -> None:
         newer = number is not None and number > FORMAT
         advice = "upgrade Equipoise on this machine" if newer else "share the pool into an empty database"
         raise LogRefused(f"{place}: its tables have format {number}, this Equipoise knows {FORMAT}: {advice}")
-    if missing := TABLES - {*tables}:
-        raise LogRefused(f"{place}: its table equipoise.{min(missing)} is missing: restore the database from a backup")
+    if absent := TABLES - {*tables}:
+        raise LogRefused(f"{place}: its table equipoise.{min(absent)} is missing: restore the database from a backup")
 
 
 _THERE = """SELECT current_setting('server_encoding'),

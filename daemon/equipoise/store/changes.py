@@ -173,15 +173,15 @@ def _collected(db: sqlite3.Connection, pool: str) -> Change | None:
     names = {name for (name,) in db.execute("SELECT DISTINCT name FROM changed")}
     if not names:
         return None
-    sequenced = db.execute("SELECT DISTINCT a FROM changed WHERE name IN ('rounds', 'edits')").fetchall()
-    known = _log_numbers(db, pool)
-    own = [number for (number,) in sequenced if not known(number)]
+    places = db.execute("SELECT DISTINCT a FROM changed WHERE name IN ('rounds', 'edits')").fetchall()
+    numbers = _log_numbers(db, pool)
+    own = [number for (number,) in places if not numbers(number)]
     assert len(own) <= 1, "one event has one place in the sequence"
 
     def number(local: int) -> int:
         if own and local == own[0]:
             return OWN
-        if (of_log := known(local)) is None and local:
+        if (of_log := numbers(local)) is None and local:
             raise StoreError(f"store: event {local} is not in the log of pool {pool}")
         return of_log or 0
 
@@ -283,14 +283,14 @@ def _detail(text: str, number: Callable[[int], int | None]) -> str:
 
 
 def _log_numbers(db: sqlite3.Connection, pool: str) -> Callable[[int], int | None]:
-    known: dict[int, int | None] = {}
+    numbers: dict[int, int | None] = {}
 
     def of_log(local: int) -> int | None:
-        if local not in known:
+        if local not in numbers:
             query = "SELECT number FROM logged WHERE local = ? AND pool = ?"
             row = db.execute(query, (local, pool)).fetchone()
-            known[local] = row and row[0]
-        return known[local]
+            numbers[local] = row and row[0]
+        return numbers[local]
 
     return of_log
 
@@ -393,9 +393,9 @@ def take_in(
     db.execute("PRAGMA defer_foreign_keys = ON")
     try:
         for piece in pieces:
-            decoded = piece_decoder.decode(piece)
-            _take_piece(db, pool, decoded, numbers, taken)
-            for mark, stand_in in decoded.forgotten:
+            content = piece_decoder.decode(piece)
+            _take_piece(db, pool, content, numbers, taken)
+            for mark, stand_in in content.forgotten:
                 taken.forgotten += _forget(db, mark, PlayerId(stand_in), renamed)
     except (msgspec.DecodeError, sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError) as error:
         raise DamagedEvent(f"event {position.number} of pool {pool} in the log is damaged: {error}") from error
@@ -447,11 +447,11 @@ def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _N
     inward = _inward(db, name, rows.columns, numbers)
     written = [row for values in rows.rows if (row := inward(values)) is not None]
     if name == "audit" and numbers.of_all:  # this store keeps its own lines, and has most of the others
-        there = set(db.execute(f"SELECT {', '.join(rows.columns)} FROM audit"))
-        written = [row for row in written if row not in there]
+        present = set(db.execute(f"SELECT {', '.join(rows.columns)} FROM audit"))
+        written = [row for row in written if row not in present]
     if name == "sessions":
         memories = [_memory(rows.columns, row) for row in written]
-        newer = [round_rows.is_newer(db, each.server, each.memory, each.at) for each in memories]
+        newer = [round_rows.is_newer(db, memory.server, memory.memory, memory.at) for memory in memories]
         written = [*compress(written, newer)]
         taken.memories += compress(memories, newer)
     _note(name, rows.columns, written, taken)
@@ -544,8 +544,8 @@ def _forget(db: sqlite3.Connection, mark: str, stand_in: PlayerId, renamed: Rena
 
 def without(piece: bytes, player: PlayerId, stand_in: PlayerId, renamed: RenamedSnapshot) -> bytes | None:
     """Return a piece with a stand-in in a player's place, and without their name; None: it does not name them."""
-    decoded, old, new = piece_decoder.decode(piece), player.encode(), stand_in.encode()
-    for rows in decoded.rows.values():
+    content, old, new = piece_decoder.decode(piece), player.encode(), stand_in.encode()
+    for rows in content.rows.values():
         blobs = [place for place, column in enumerate(rows.columns) if column in BYTES]
         name = rows.columns.index("name") if "name" in rows.columns else None
         for at, row in enumerate(rows.rows):
@@ -561,15 +561,15 @@ def without(piece: bytes, player: PlayerId, stand_in: PlayerId, renamed: Renamed
             if name is not None and player in row:
                 values[name] = player_rows.FORGOTTEN
             rows.rows[at] = tuple(values)
-    changed = msgspec.json.encode(decoded).replace(old, new)
-    return None if changed == piece else changed
+    text = msgspec.json.encode(content).replace(old, new)
+    return None if text == piece else text
 
 
 def reference(db: sqlite3.Connection, pool: str) -> Change | None:
     """Return the newest snapshots of a pool as an event, by which all machines go on; None: it has none."""
     writer, columns = _Pieces(), _columns(db, "snapshots")
-    known = _log_numbers(db, pool)
-    outward = _outward(columns, TABLES["snapshots"], lambda local: known(local) or 0)
+    numbers = _log_numbers(db, pool)
+    outward = _outward(columns, TABLES["snapshots"], lambda local: numbers(local) or 0)
     query = f"SELECT {', '.join(columns)}, max(number) FROM snapshots WHERE pool = ? AND number > 0 GROUP BY purpose"
     rows = db.execute(query, (pool,)).fetchall()
     for row in rows:
@@ -604,10 +604,10 @@ def number_all(db: sqlite3.Connection, pool: str, last: int) -> int:
 
 def whole(db: sqlite3.Connection, pool: str) -> Iterator[bytes]:
     """Yield all rows of a pool whose events have numbers, as pieces; they go in the place of all that is there."""
-    known, writer = _log_numbers(db, pool), _Pieces(anew=True)
+    numbers, writer = _log_numbers(db, pool), _Pieces(anew=True)
 
     def number(local: int) -> int:
-        return known(local) or 0
+        return numbers(local) or 0
 
     for name, table in TABLES.items():
         columns = _columns(db, name, all_of_them=name != "audit")
@@ -646,12 +646,12 @@ class _NumbersOfAll(_Numbers):
 def begin(db: sqlite3.Connection, pool: str, piece: bytes) -> None:
     """Write the next piece of a whole pool, into a store that follows its log from there on."""
     try:
-        decoded = piece_decoder.decode(piece)
-        if decoded.anew:
+        content = piece_decoder.decode(piece)
+        if content.anew:
             db.execute("DELETE FROM logged WHERE pool = ?", (pool,))
             move(db, pool, READING)
         db.execute("PRAGMA defer_foreign_keys = ON")
-        _take_piece(db, pool, decoded, _NumbersOfAll(db, pool), Taken())
+        _take_piece(db, pool, content, _NumbersOfAll(db, pool), Taken())
     except (msgspec.DecodeError, sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError) as error:
         raise DamagedEvent(f"the beginning of pool {pool} in the log is damaged: {error}") from error
 

@@ -278,19 +278,19 @@ def _taking(step: Migration, number: int, *, announced: bool) -> Callable[[Datab
 
 def _take_pieces(db: sqlite3.Connection, step: Migration) -> None:
     """Take the pieces of a step that are left; killed in between, the next start goes on."""
-    (most,), rows, told = db.execute(step.about).fetchone(), 0, time.monotonic()
+    (most,), rows, last = db.execute(step.about).fetchone(), 0, time.monotonic()
     # What rows refer to was looked at when they were written: for millions it would take as long as all else.
     db.execute("PRAGMA foreign_keys = OFF")
     try:
         with unsynced(db):
-            changed = -1
-            while changed:
+            count = -1
+            while count:
                 with transaction(db):
-                    changed, *_ = [db.execute(statement).rowcount for statement in step.piece]
-                rows += changed
-                if time.monotonic() - told > PROGRESS_SECONDS:
+                    count, *_ = [db.execute(statement).rowcount for statement in step.piece]
+                rows += count
+                if time.monotonic() - last > PROGRESS_SECONDS:
                     log.info("%s: %s of about %s rows", step.name, f"{rows:,}", f"{most:,}")
-                    told = time.monotonic()
+                    last = time.monotonic()
     finally:
         db.execute("PRAGMA foreign_keys = ON")
 

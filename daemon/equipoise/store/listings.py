@@ -355,7 +355,7 @@ def _round(row: Sequence[Any]) -> StoredMatch:
         prediction,
         *others,
     ) = row
-    rating_prediction, reason, is_pruned, void, balanced = others
+    rating_prediction, reason, is_pruned, void, team_prediction = others
     players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
     on_a, on_b = (tuple(player.id for player in players if player.side is side) for side in Side)
     return StoredMatch(
@@ -378,7 +378,7 @@ def _round(row: Sequence[Any]) -> StoredMatch:
         unrated=reason,
         pruned=bool(is_pruned),
         void=bool(void),
-        balanced=bool(balanced),
+        balanced=bool(team_prediction),
     )
 
 

@@ -250,7 +250,7 @@ def changes_of_sides(db: sqlite3.Connection, after: int) -> list[Made]:
         f"WHERE number > ? AND kind IN {CHANGES} ORDER BY number LIMIT ?",
         (after, _LINES_AT_ONCE),
     )
-    return [Made(number, ServerId(server), at, kind in NEW_TEAMS, moved) for number, server, at, kind, moved in rows]
+    return [Made(number, ServerId(server), at, kind in NEW_TEAMS, moves) for number, server, at, kind, moves in rows]
 
 
 def last_before(db: sqlite3.Connection, time: float) -> int:
@@ -362,8 +362,8 @@ class Unwritten:
     def supersede(self, stored: SessionMemory) -> None:
         """A server's memory came with a round: one that waits from before must not replace it."""
         with self._lock:
-            waiting = self._memories.get(stored.server)
-            if waiting is not None and replaces(stored.memory, stored.at, waiting.memory, waiting.at):
+            older = self._memories.get(stored.server)
+            if older is not None and replaces(stored.memory, stored.at, older.memory, older.at):
                 del self._memories[stored.server]
 
 

@@ -89,7 +89,7 @@ def players_at(
     """Return these players as they were at a moment; those without a row are missing."""
     query = f"SELECT id, rating, {_LISTED} FROM ({_THEN.format(players=_SOME)})"
     rows = db.execute(query, {**_values(db, pool, at, rule), "players": encoded(players)})
-    return {PlayerId(player): Earlier(rating, bool(listed)) for player, rating, listed in rows}
+    return {PlayerId(player): Earlier(rating, bool(on_list)) for player, rating, on_list in rows}
 
 
 def board_at(path: Path, pool: str, at: float, rule: Rule) -> array[float]:

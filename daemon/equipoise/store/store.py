@@ -837,13 +837,13 @@ class Store:
                         if not taken:
                             raise
                         break
-            for memory in (each for one in taken for each in one.memories):
+            for memory in (line for result in taken for line in result.memories):
                 self._notes.unwritten.supersede(memory)
             self._note_followed(db)
             return taken
 
         taken = await self._read(write)
-        if any(one.rewritten or one.forgotten for one in taken):
+        if any(result.rewritten or result.forgotten for result in taken):
             self._hidden = None
         return taken
 

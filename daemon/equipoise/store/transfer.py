@@ -363,7 +363,7 @@ class _Into:
                 base = Snapshot(line.purpose, self.before + line.number, made_by, line.data, base=True)
                 sequence.keep(self.db, self.pool, base, base.number)
             case pool_file.Season():
-                rows = ((self.pool, line.season, line.at, *msgspec.structs.astuple(each)) for each in line.players)
+                rows = ((self.pool, line.season, line.at, *msgspec.structs.astuple(place)) for place in line.players)
                 self.db.executemany(_ADD_STANDING, rows)
             case pool_file.Head() | pool_file.Part() | pool_file.Player() | pool_file.Name() | pool_file.Entry():
                 self._write_once(line)

@@ -120,8 +120,8 @@ async def show_health(request: Request) -> Health | Answer:
     recent = health.began is None or time.monotonic() - health.began < LASTING_SECONDS
     if health.state != "damaged" and recent:
         pools = [pool.sharing for pool in request.services.pools.values() if pool.sharing is not None]
-        shared = LogSeen(all(pool.connected for pool in pools), sum(pool.behind for pool in pools)) if pools else None
-        return Health(version=equipoise.__version__, waiting_rounds=count, store=store, shared=shared)
+        log = LogSeen(all(pool.connected for pool in pools), sum(pool.behind for pool in pools)) if pools else None
+        return Health(version=equipoise.__version__, waiting_rounds=count, store=store, shared=log)
     fault = Fault("store", f"the store is {health.state}: {health.advice}")
     refusal = Unhealthy(fault, version=equipoise.__version__, waiting_rounds=count, store=store)
     return Answer(msgspec.json.encode(refusal), 503)
@@ -339,19 +339,19 @@ async def show_decisions(request: Request) -> Decisions:
     if query.until is not None:
         until = await services.store.last_decision(query.until) + 1
         before = until if before is None else min(before, until)
-    concealed = await concealed_from(request)
+    hidden_ids = await concealed_from(request)
     lines: Sequence[Decision]
     if query.player is None:
         player, more = None, None
         lines = await services.store.decisions(server, query.limit, before=before, after=query.after)
     else:
         pool = services.pool(query.pool) if host is None else host.pool
-        player = await player_id(pool, query.player, path="?player", concealed=concealed)
+        player = await player_id(pool, query.player, path="?player", concealed=hidden_ids)
         lines, more = await services.store.decisions_about(
             player, server, query.limit, before=before, after=query.after, since=query.since
         )
     recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
-    recent = concealing(recent, concealed, tuple[Decision, ...])
+    recent = concealing(recent, hidden_ids, tuple[Decision, ...])
     return Decisions(
         decisions=recent,
         names=await _names(services, recent),

@@ -104,7 +104,7 @@ async def show_evenness(request: Request) -> Fairness:
     rounds = await services.store.rounds_on_maps(pool.name, since, MOST_ROUNDS)
     changes = await services.store.changes_of_sides(since)
     servers = {host.server for host in services.hosts.values() if host.pool is pool} | {row.server for row in rounds}
-    moved = sum(change.moved for change in changes if change.server in servers)
+    moves = sum(change.moved for change in changes if change.server in servers)
     crowd = await services.store.crowd(pool.name, since=pool.active_since())
     return Fairness(
         pool=pool.name,
@@ -115,7 +115,7 @@ async def show_evenness(request: Request) -> Fairness:
         balanced_by=pool.balancing.name,
         players=crowd.visible,
         # A hundred thousand rounds take a second, in which other callers are answered.
-        figures=await asyncio.to_thread(figures, rounds, moved) if rounds else None,
+        figures=await asyncio.to_thread(figures, rounds, moves) if rounds else None,
     )
 
 

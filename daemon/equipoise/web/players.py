@@ -181,8 +181,8 @@ async def find_players(request: Request) -> PlayersFound:
         with suppress(ValueError):  # no id in another form is a part of a name
             text = written_id(text) or text
     rows = await pool.store.search(pool.name, text, request.query.limit)
-    concealed = await concealed_from(request)
-    rows = [row for row in rows if row.id not in concealed]
+    hidden_ids = await concealed_from(request)
+    rows = [row for row in rows if row.id not in hidden_ids]
     summaries = await pool.summaries([row.id for row in rows])
     summaries = tuple(replace(summary, name=row.name) for summary, row in zip(summaries, rows, strict=True))
     return PlayersFound(pool=pool.name, players=await all_seen(request.services, pool, summaries))

@@ -443,13 +443,13 @@ async def show_match(request: Request) -> MatchFound:
     """The outlook of two sides."""
     body: MatchAsked = request.body
     pool = request.services.pool(request.path["pool"])
-    concealed = await concealed_from(request)
-    a, b = await _side(pool, body.a, "$.a", concealed), await _side(pool, body.b, "$.b", concealed)
+    hidden_ids = await concealed_from(request)
+    a, b = await _side(pool, body.a, "$.a", hidden_ids), await _side(pool, body.b, "$.b", hidden_ids)
     if twice := [player for n, player in enumerate((*a, *b)) if player in (*a, *b)[:n]]:
         raise ScriptError("twice", f"{twice[0]} is here twice", path="$.b" if twice[0] in b else "$.a")
     context = Context(body.mode or _usual_mode(pool), body.map)
     outlook = await lookups.outlook_of(pool, context, a, b)
-    names = await names_of(pool, {*a, *b} - concealed)
+    names = await names_of(pool, {*a, *b} - hidden_ids)
     return MatchFound(
         pool=pool.name,
         a=tuple(InMatch(player, names.get(player)) for player in a),

@@ -54,11 +54,11 @@ class PersonHidden(PlayerFound, frozen=True, kw_only=True):
 async def hide_player(request: Request) -> PersonHidden:
     """Show a player nowhere but to admins, in all pools, or everywhere again; rounds are rated as before."""
     services, body = request.services, request.body
-    found = await show_player(request)
-    player = found.player
+    answer = await show_player(request)
+    player = answer.player
     seen = _digest(player.id, player.name, player.hidden)
     if body.dry_run:
-        return PersonHidden(**structs.asdict(found), seen=seen)
+        return PersonHidden(**structs.asdict(answer), seen=seen)
     _check(player.id, body.seen, seen)
     entry = Audit(services.clock.epoch(), request.caller.who, "hide" if body.hidden else "unhide", player.id, "", "")
     await people.hide(player.id, services.pools.values(), entry, hide=body.hidden)
@@ -168,7 +168,7 @@ async def _before_forgetting(request: Request, player: PlayerId) -> PersonForgot
     exports = tuple(await store.exports_since(player))
     copies = tuple(await asyncio.to_thread(people.copies, store.path, player))
     versions = [await pool.stored_version(player) for pool in pools]
-    files, numbers = [copy.file for copy in copies], [made.number for made in exports]
+    files, numbers = [copy.file for copy in copies], [export.number for export in exports]
     seen = _digest(player, name, player in await store.hidden(), versions, files, numbers)
     return PersonForgotten(
         dry_run=True, player=player, name=name, stand_in=None, copies=copies, exports=exports, seen=seen

@@ -123,16 +123,16 @@ def _told(line: Any) -> None:
     """Leave of a decision's detail who goes where, without hidden players, and the chance where it is said."""
     if (detail := line.detail) is None:
         return
-    known = {name: detail[name] for name in ("side", "cause") if name in detail}
+    details = {name: detail[name] for name in ("side", "cause") if name in detail}
     if "players" in detail:
-        known["players"] = [player for player in detail["players"] if player != "hidden"]
+        details["players"] = [player for player in detail["players"] if player != "hidden"]
     if "split" in detail:
         split = detail["split"]
-        known["split"] = {place: [player for player in ids if player != "hidden"] for place, ids in split.items()}
+        details["split"] = {place: [player for player in ids if player != "hidden"] for place, ids in split.items()}
         if min(len(split["a"]), len(split["b"])) >= FEWEST and detail.get("after") is not None:
-            known["before"] = None if detail["before"] is None else round(detail["before"], 2)
-            known["after"] = round(detail["after"], 2)
-    force_setattr(line, "detail", known)
+            details["before"] = None if detail["before"] is None else round(detail["before"], 2)
+            details["after"] = round(detail["after"], 2)
+    force_setattr(line, "detail", details)
 
 
 _part(Decision, "server at kind reason detail number", last=_told)
@@ -209,9 +209,9 @@ _part(evenness.MapFound, "pool map servers")
 
 
 def _calibrated(figures: Any) -> None:
-    bins = (each for each in figures.calibration if each.rounds >= FEWEST_ROUNDS)
-    rounded = tuple(dataclasses.replace(each, predicted=round(each.predicted, 2)) for each in bins)
-    force_setattr(figures, "calibration", rounded)
+    bins = (line for line in figures.calibration if line.rounds >= FEWEST_ROUNDS)
+    bars = tuple(dataclasses.replace(line, predicted=round(line.predicted, 2)) for line in bins)
+    force_setattr(figures, "calibration", bars)
 
 
 _part(
@@ -242,9 +242,9 @@ def published(answer: T, services: Services) -> T:
     match answer:
         case rosters.RosterFound():
             shadow = _shadow(services, services.host(public.server).pool.name)
-            here = (replace(each, change=None) if each.rounds <= shadow else each for each in public.players)
+            players = (replace(each, change=None) if each.rounds <= shadow else each for each in public.players)
             # By rating, where that is shown: the order of the others would say theirs.
-            order = sorted(here, key=lambda each: (each.rating is None, -(each.rating or 0.0), each.id))
+            order = sorted(players, key=lambda each: (each.rating is None, -(each.rating or 0.0), each.id))
             public = replace(public, players=tuple(order))
         case rounds.Report():
             shadow = _shadow(services, public.round.pool)

@@ -340,8 +340,8 @@ def application(current: Callable[[], Services], refusals: Refusals, site: Site 
 
 async def _cut_streams(app: web.Application) -> None:
     """End what is being sent, for minutes or for as long as its caller does not read; without its end they see that."""
-    streamed = app[STREAMED]
-    for transport in tuple(streamed):
+    transports = app[STREAMED]
+    for transport in tuple(transports):
         if transport is not None:
             transport.abort()
 

@@ -105,8 +105,8 @@ async def show_roster(request: Request) -> RosterFound:
     host.write_down()
     state, memory = host.session.state, host.session.memory
     sides = services.sides(host.server) or memory.mode.sides
-    concealed = await concealed_from(request)
-    entries = [entry for entry in state.roster.entries if not entry.bot and entry.id not in concealed]
+    hidden_ids = await concealed_from(request)
+    entries = [entry for entry in state.roster.entries if not entry.bot and entry.id not in hidden_ids]
     ids = [entry.id for entry in entries]
     names, summaries, changes = await _read(host, ids)
     results: Sequence[Result] = ()
@@ -138,7 +138,7 @@ async def show_roster(request: Request) -> RosterFound:
         )
 
     costs = bench_costs(state.roster, memory.benched) if state.arena else {}
-    players = [entry.id for entry in state.roster.eligible() if entry.side is not None and entry.id not in concealed]
+    players = [entry.id for entry in state.roster.eligible() if entry.side is not None and entry.id not in hidden_ids]
     on = [sum(entry.bot for entry in state.roster.on(side)) for side in Side]
     gap = autobalance.proposal(state, now) if state.phase is Phase.RUNNING else None
     return RosterFound(
@@ -147,7 +147,7 @@ async def show_roster(request: Request) -> RosterFound:
         players=tuple(standing(entry) for entry in entries),
         bots=(on[0], on[1]),
         bench=state.arena,
-        movable=tuple(player for player in gap.movable if player not in concealed) if gap else (),
+        movable=tuple(player for player in gap.movable if player not in hidden_ids) if gap else (),
         turns=tuple(sorted((player for player in players if player in costs), key=lambda player: costs[player])),
     )
 

@@ -262,9 +262,9 @@ async def show_round(request: Request) -> Report:
         message = f"no round {number} of server {server} is stored; `equipoise round list` has those that are"
         raise ScriptError("not_found", message, status=404)
     row, players = result
-    pool, concealed = services.pools.get(row.pool), await concealed_from(request)
-    a, b = (tuple(player for player in side if player not in concealed) for side in (row.lineup_a, row.lineup_b))
-    players = [player for player in players if player.id not in concealed]
+    pool, hidden_ids = services.pools.get(row.pool), await concealed_from(request)
+    a, b = (tuple(player for player in side if player not in hidden_ids) for side in (row.lineup_a, row.lineup_b))
+    players = [player for player in players if player.id not in hidden_ids]
     ids = (*a, *b, *(player.id for player in players))
     return Report(
         round=_seen(services, row),
@@ -463,13 +463,13 @@ async def show_mates(request: Request) -> Mates:
     query = request.query
     pool = request.services.pool(query.pool)
     player = await shown_player(request, pool, request.path["id"])
-    rows, concealed = (
+    rows, hidden_ids = (
         await request.services.store.company(pool.name, player, query.rounds),
         await concealed_from(request),
     )
     sides = [
         sorted(
-            (row for row in rows if row.beside is beside and row.id not in concealed),
+            (row for row in rows if row.beside is beside and row.id not in hidden_ids),
             key=lambda row: (-row.rounds, row.id),
         )[: query.limit]
         for beside in (True, False)

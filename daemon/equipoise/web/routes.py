@@ -179,9 +179,9 @@ class Services:
         try:
             return self.hosts[ServerId(server)]
         except KeyError:
-            for other in self.elsewhere():
-                if other.server == server:
-                    message = f"server {server!r} is on machine {other.machine}: ask the daemon there"
+            for neighbour in self.elsewhere():
+                if neighbour.server == server:
+                    message = f"server {server!r} is on machine {neighbour.machine}: ask the daemon there"
                     raise ScriptError("elsewhere", message, status=404) from None
             raise ScriptError("not_found", f"no server {server!r} is configured", status=404) from None
 
@@ -287,12 +287,12 @@ class Stream:
             headers["X-Accel-Buffering"] = "no"
         response = web.StreamResponse(headers=headers)
         response.enable_chunked_encoding()
-        streamed, transport = request.app[STREAMED], request.transport
+        transports, transport = request.app[STREAMED], request.transport
         async with aclosing(self.pieces) as pieces:
             # Before the status goes out: what fails until here still becomes a refusal that can be read.
             piece: bytes | None = await anext(pieces)
             await response.prepare(request)
-            streamed.add(transport)
+            transports.add(transport)
             try:
                 while piece is not None:
                     async with asyncio.timeout(STALLED_SECONDS):
@@ -306,7 +306,7 @@ class Stream:
                     # Without the last chunk, or a half-sent answer would pass for a whole one.
                     request.transport.abort()
             finally:
-                streamed.discard(transport)
+                transports.discard(transport)
         return response
 
 

@@ -344,8 +344,8 @@ def seen_of(host: Host, answer: CommandAnswer) -> str:
     Not the roster's number, which begins anew with the daemon: by what is in it, an old tab stays old.
     """
     state, memory, proposal = host.session.state, host.session.memory, answer.proposal
-    pending = memory.pending and memory.pending.english
-    now = (memory.session, memory.enabled, pending, state.voices.order is not None, memory.skip)
+    due = memory.pending and memory.pending.english
+    now = (memory.session, memory.enabled, due, state.voices.order is not None, memory.skip)
     sides = proposal and [sorted((player, str(side)) for player, side in proposal.present.items()), proposal.split]
     return hashlib.sha256(msgspec.json.encode([now, sides])).hexdigest()[:16]
 
@@ -497,7 +497,7 @@ async def update_plugin(request: Request) -> PluginUpdated:
     if services.games[host.server].name != "tf2":
         raise refused("refused", f"{host.server} is no TF2 server: its game gets the mod of the Workshop")
     folder = await asyncio.to_thread(_plugin_folder, services.config, host.server)
-    updated = PluginUpdated(
+    answer = PluginUpdated(
         folder=str(folder.path),
         before=folder.plugin or "",
         version=equipoise.__version__,
@@ -506,16 +506,16 @@ async def update_plugin(request: Request) -> PluginUpdated:
         output=None,
     )
     if body.dry_run:
-        return updated
-    async with _audited(request, "plugin", host.server, updated.before, updated.version):
+        return answer
+    async with _audited(request, "plugin", host.server, answer.before, answer.version):
         await asyncio.to_thread(_install_plugin, services.config, host.server, folder)
-    if not updated.rcon:
-        return updated
+    if not answer.rcon:
+        return answer
     try:
-        output = await services.game_servers.execute(host.server, updated.command) or ""
+        output = await services.game_servers.execute(host.server, answer.command) or ""
     except PeerError as error:
         output = f"{error}; it is loaded when the game server starts next"
-    return msgspec.structs.replace(updated, output=await asyncio.to_thread(defused, output))
+    return msgspec.structs.replace(answer, output=await asyncio.to_thread(defused, output))
 
 
 def _plugin_folder(config: Path, server: ServerId) -> GameFolder:
