@@ -8,10 +8,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from equipoise.install.servers import NewServer
-
 from equipoise import app, config
 from equipoise.install.configuration import write_new
+from equipoise.install.server_files import NewServer
 
 
 async def _begin(folder: Path) -> None:
