@@ -6,13 +6,13 @@ sides are faults, which are shown together. A fault of a fact that not every sys
 stops only systems that read it.
 
 The spans of a player are text such as `1:0-300|2:300-610.5:commander`: each is `team:from-to` or `team:from-to:role`,
-in seconds since the match's start; the default role is `field`. All spans of a file are parsed in one pass over one
-string, because a match can have hundreds.
+in seconds since the match's start; the default role is `field`.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -578,67 +578,48 @@ _FIGURE = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _ROUNDED = re.compile(r"[0-9][.,][0-9]+[eE]\+[0-9]+")
 
 
-COMMANDER = ":commander"
-UNREADABLE = "which is not team:from-to or team:from-to:role (1 or 2, field or commander)"
-_SECONDS = r"[0-9]+(?:\.[0-9]+)?"
-_STRETCH = re.compile(rf"[12]:({_SECONDS})-({_SECONDS})(?::field|{COMMANDER})?")
+_SECONDS = r"([0-9]+(?:\.[0-9]+)?)"
+_STRETCH = re.compile(rf"([12]):{_SECONDS}-{_SECONDS}(?::field|(:commander))?")
 
 
 def _spans_of(file: Table, order: slice | Offsets, faults: Faults) -> Spans | None:
     """The spans of all rows in the given order; None if no row has any, or one is wrong."""
-    column = file.words("spans")
-    counts = np.array([text.count("|") + 1 if text else 0 for text in column.texts], np.int64)
-    if not counts.any():
+    column, figures = file.words("spans"), array("d")
+
+    def parse(text: str) -> int:
+        stretches = _stretches(text)
+        figures.extend(figure for stretch in stretches for figure in stretch)
+        return len(stretches)
+
+    counts = np.array(_parsed(file, "spans", "spans", faults, parse, 0), np.int64)
+    if "spans" in faults or not counts.any():
         return None
     first, rows = _offsets(counts), column.numbers[order]
-    stretches = "|".join(filter(None, column.texts)).split("|")
-    right = all(map(_STRETCH.fullmatch, stretches))
-    team, start, end = _figures(stretches) if right else (np.empty(0),) * 3
-    if not (right and _in_order(start, end, first)):
-        _parsed(file, "spans", "spans", faults, _refuse, None)
-        if not right or "spans" in faults:
-            return None
-    commander = np.fromiter((stretch.endswith(COMMANDER) for stretch in stretches), np.bool_, len(stretches))
     starts = _offsets(counts[rows])
     # The index among the parsed spans of each span of each row: where its text's spans begin, and on from there.
     take = np.repeat(first[rows] - starts[:-1], counts[rows]) + np.arange(starts[-1])
-    return Spans(starts, (team[take] - 1).astype(np.int32), start[take], end[take], commander[take])
+    start, end, team, commander = np.frombuffer(figures).reshape(-1, 4).T
+    return Spans(starts, team[take].astype(np.int32), start[take], end[take], commander[take] > 0)
 
 
-def _figures(stretches: list[str]) -> tuple[Floats, Floats, Floats]:
-    """Shape (spans,) each: team (1 or 2), start and end of well-formed spans."""
-    text = ",".join(stretches).replace(":field", "").replace(COMMANDER, "").replace(":", ",").replace("-", ",")
-    # Only digits and separators are left, as each stretch has matched `_STRETCH`; three figures each.
-    figures = np.fromstring(text, np.float64, sep=",")
-    return figures[0::3], figures[1::3], figures[2::3]
-
-
-def _in_order(start: Floats, end: Floats, first: Offsets) -> bool:
-    """Whether the spans of each text are in order without overlap; `first` holds the index of each text's first span.
-
-    A fast check: texts that fail it go through `_refuse`, which also accepts spans in another order.
-    """
-    # One more than spans, as a text without any at the end begins where the last one ends.
-    begins = np.zeros(len(start) + 1, np.bool_)
-    begins[first] = True
-    after = begins[1:-1] | (start[1:] >= end[:-1])
-    return bool(np.all(start <= end) and np.all(after) and end.max() <= LONGEST)
-
-
-def _refuse(text: str) -> None:
-    """ValueError that says what is wrong with a text, if anything is."""
-    times = []
+def _stretches(text: str) -> list[tuple[float, float, int, bool]]:
+    """Start, end, team (0 or 1) and whether as commander; ValueError says what is wrong."""
+    stretches = []
     for stretch in text.split("|") if text else ():
         match = _STRETCH.fullmatch(stretch)
         if not match:
-            raise ValueError(f"has {stretch!r}, {UNREADABLE}")
-        start, end = map(float, match.groups())
+            raise ValueError(
+                f"has {stretch!r}, which is not team:from-to or team:from-to:role (1 or 2, field or commander)"
+            )
+        start, end = float(match[2]), float(match[3])
         if not start <= end <= LONGEST:
             raise ValueError(f"has {stretch!r}, which is not from a second to a later one up to {LONGEST:,.0f}")
-        times.append((start, end, stretch))
-    for (_, end, _), (start, _, stretch) in pairwise(sorted(times)):
-        if start < end:
+        stretches.append((start, end, int(match[1]) - 1, match[4] is not None))
+    for (_, end, *_), later in pairwise(sorted(stretches)):
+        if later[0] < end:
+            stretch = text.split("|")[stretches.index(later)]
             raise ValueError(f"has {stretch!r}, which begins before another stretch ends")
+    return stretches
 
 
 def _offsets(counts: Offsets) -> Offsets:
