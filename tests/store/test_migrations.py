@@ -124,11 +124,17 @@ def _pragmas(database: Database) -> tuple[int, int]:
 def test_a_fresh_store_has_taken_every_step_and_says_so_in_its_header(tmp_path: Path) -> None:
     database = open_database(tmp_path / "s.db")
     names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
-    header = _pragmas(database)
+    header, tables = _pragmas(database), database.execute(TABLES).fetchall()
     database.close()
+    one_by_one = sqlite3.connect(":memory:")
+    for statement in (statement for step in MIGRATIONS for statement in step.statements):
+        one_by_one.execute(statement)
 
     assert names == [step.name for step in MIGRATIONS]
     assert header == (APPLICATION_ID, len(MIGRATIONS))
+    assert tables == one_by_one.execute(TABLES).fetchall()
+    for name, sql in tables:  # a step that fills one would have to fill a new store's, too
+        assert not sql.startswith("CREATE TABLE") or not one_by_one.execute(f"SELECT 1 FROM {name}").fetchall()
 
 
 def test_a_store_of_the_twelfth_step_keeps_its_records_of_steps(tmp_path: Path) -> None:

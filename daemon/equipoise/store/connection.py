@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -217,13 +218,19 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path, *, create: bool) 
 
 def _schema(steps: int) -> set[tuple[str, str]]:
     """Type and name of everything that a store has after so many steps."""
+    rows = {(kind, name) for kind, name, _ in _built(MIGRATIONS[:steps])}
+    # Before that step they stood in a table of ours, which a store that was made later and is not ready never had.
+    return {("table", Migrations.migrations_table), *rows} if steps >= RECORDED else rows
+
+
+@cache
+def _built(steps: tuple[Migration, ...]) -> list[tuple[str, str, str | None]]:
+    """Type, name and statement of everything that steps make, tables first; none of what SQLite makes for itself."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        for step in MIGRATIONS[:steps]:
+        for step in steps:
             for statement in step.statements:
                 connection.execute(statement)
-        rows = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
-    # Before that step they stood in a table of ours, which a store that was made later and is not ready never had.
-    return {("table", Migrations.migrations_table), *rows} if steps >= RECORDED else set(rows)
+        return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type <> 'table'").fetchall()
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -240,8 +247,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> None:
     """Take every step that was not taken yet, in a transaction with the record of it; one that fails leaves nothing.
 
-    The header counts them, too, and decides: stores from before step 13 have other records, and one that was saved from
-    a damaged file may have lost some.
+    A new store, which has no rows to go through, takes all in one. The header counts them, too, and decides: stores
+    from before step 13 have other records, and one that was saved from a damaged file may have lost some.
     """
     (taken,) = database.execute("PRAGMA user_version").fetchone()
     if taken >= len(steps):
@@ -251,11 +258,17 @@ def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> No
         # Pieces are transactions of their own. Killed before the record of such a step, it has that of the header.
         history(name=step.name, transactional=not step.piece)(_taking(step, number, announced=taken > 0))
     names = {record.name for record in history.applied(database)}
+    new = () if taken else steps
+    taken = taken or len(steps)
     # Their records are written again, or sqlite-utils would take these steps a second time.
     lost = [{"migration_set": history.name, "name": step.name} for step in steps[:taken] if step.name not in names]
     with transaction(database.conn):
         # With the table: a file that has tables and no such id is nobody's store, and killed here it would be refused.
         database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        for _, _, statement in _built(new):
+            if statement is not None:
+                database.execute(statement)
+        database.execute(f"PRAGMA user_version = {taken}")
         history.ensure_migrations_table(database)
         database.table(history.migrations_table).insert_all(lost)
     history.apply(database)
