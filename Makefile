@@ -38,8 +38,9 @@ test: $(STAMP) lint  ## the tests of the product, lint and types
 rig: $(STAMP)  ## the tests of what tests stand on: the simulated game servers and the chaos driver
 	$(BIN)/python -m pytest -n 2 -m rig $(ARGS)
 
+# In small pieces: those with browsers come first and take longest, and would all be one worker's.
 world: $(STAMP)  ## the tests with programs of others, hours and evenings of a whole daemon, and simulated ones by the hundred
-	$(BIN)/python -m pytest -n 3 -m world $(ARGS)
+	$(BIN)/python -m pytest -n 3 --maxschedchunk 4 -m world $(ARGS)
 
 # Those in which players write their names; a font has no command.
 FONTS := /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core \

@@ -27,6 +27,7 @@ from equipoise.store.player_rows import PlayerRow
 from equipoise.store.round_rows import RatedRound, Submission
 from equipoise.store.store import Store
 from tests.hosts import BOOT, SERVER, SESSION, Rig, played, player, roster, round_of
+from tests.opened_pool import Followed
 from tests.store.failing import Then
 from tests.store.traced import Traced
 
@@ -280,8 +281,10 @@ async def test_a_round_that_nothing_takes_is_refused_so_that_the_script_keeps_it
     await rig.hello(FOUR)
     batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
 
-    with full_disk(), pytest.raises(ScriptError) as refusal:
-        await rig.host.handle(batch)
+    with full_disk(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Followed, "answer_seconds", 0.1)  # a shared pool waits in vain, however long
+        with pytest.raises(ScriptError) as refusal:
+            await rig.host.handle(batch)
     taken = await rig.host.handle(batch)
 
     assert (refusal.value.code, refusal.value.status) == ("busy", 503)
