@@ -93,7 +93,8 @@ class Evening(ClosedLoop):
             self.figures.moves += sum(
                 entry.side is not None and solved.split.side_of(entry.id) is entry.side.other for entry in ask.entries
             )
-            if solved.after is not None and outside(solved.after.chance):
+            # Before the chairs are filled it is of the two who are likely to sit.
+            if solved.after is not None and not solved.likely and outside(solved.after.chance):
                 self.figures.outside += 1
                 self.figures.barred += all(map(outside, _all_chances(ask, system)))
         return solved

@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from equipoise.core.model import PlayerId, Role
+from equipoise.core.model import Counts, Hive, PlayerId, Role
 from equipoise.lab.reading import read_history
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History, head
@@ -101,6 +101,31 @@ def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_pat
         assert system.summary(player).rating == pytest.approx(live.summary(player).rating, abs=1e-7)
         for name, value in live.state(player).items():
             assert system.state(player)[name] == pytest.approx(value, abs=1e-9), name
+
+
+@pytest.mark.slow
+def test_a_replay_of_files_begins_newcomers_with_what_the_game_says_of_them_as_rating_does(tmp_path: Path) -> None:
+    rounds, rows, matches = random_rounds(40, seed=11)
+    hives = {PlayerId(f"p{n}"): Hive(900.0 + 100 * n, 20.0 * n - 100, 1900.0 - 90 * n) for n in range(14) if n % 4}
+    files = sets.write(tmp_path, rounds, rows)
+    head, *lines = files[1].read_text().splitlines()
+    texts = {name: f"{hive.skill},{hive.offset},{hive.commander}" for name, hive in hives.items()}
+    # Of two of them a part alone is known, which counts for nothing.
+    texts |= {PlayerId("p4"): "1200,,", PlayerId("p8"): ",10,1300"}
+    more = [f"{line},{texts.get(PlayerId(line.split(',')[2]), ',,')}" for line in lines]
+    files[1].write_text("\n".join((f"{head},hive_skill,hive_offset,hive_commander", *more)) + "\n")
+
+    history = read_history(*files)
+    system, live, blind = (create("ns2", hive_rounds=weight) for weight in (20.0, 20.0, 0.0))
+    replay(system, history)
+    replay(blind, history)
+    for match in matches:
+        here = [player for team in match.teams for player in team]
+        live.rate(replace(match, counts={player: Counts(hive=hives[player]) for player in here if player in hives}))
+    for player in history.players:
+        for name, value in live.state(player).items():
+            assert system.state(player)[name] == pytest.approx(value, abs=1e-9), name
+    assert any(system.skill(player) != blind.skill(player) for player in hives)
 
 
 def test_spans_change_what_is_predicted(tmp_path: Path) -> None:

@@ -73,6 +73,8 @@ OF_MATCHES: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
     "extra": ("words", ()),
 }
 """The columns that are read from the file of matches: their kinds, and other names that they have in files."""
+HIVE = ("hive_skill", "hive_offset", "hive_commander")
+"""What NS2 itself says of a player's skill: known where a row has all three."""
 OF_PEOPLE: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
     "match_id": ("words", _MATCH),
     "team": ("words", ("side", "team_name", "team_id")),
@@ -82,6 +84,7 @@ OF_PEOPLE: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
     "deaths": ("figures", ()),
     "assists": ("figures", ()),
     "points": ("figures", ()),
+    **dict.fromkeys(HIVE, ("figures", ())),
     "quit": ("words", ()),
     "squad": ("words", ("party",)),
     "spans": ("words", ()),
@@ -525,6 +528,11 @@ def _personal(file: Table, faults: Faults) -> dict[str, Floats | Flags | Numbers
             read = _numbers(file, column, name, faults, 0.0, high, percent=column == "weight")
             if not np.isnan(read).all():
                 facts[name] = read
+    if file.columns.keys() >= {*HIVE}:
+        read = np.array([_numbers(file, name, name, faults, -MOST if name == HIVE[1] else 0.0, MOST) for name in HIVE])
+        read[:, np.isnan(read).any(0)] = np.nan
+        if not np.isnan(read).all():
+            facts |= dict(zip(HIVE, read, strict=True))
     if file.words("quit"):
         left = np.array(_parsed(file, "quit", "quit", faults, values.flag, 0.0), np.bool_)
         facts["quit"] = left[file.words("quit").numbers]
