@@ -384,6 +384,8 @@ def test_16_a_start_goes_on_when_a_commander_leaves_the_chair_in_the_countdown(n
     assert people["b"].commands()
     evening.game.until(lambda: evening.game.state == "Countdown")
     people["a"].leaves_chair()
+    evening.settle(2)
+    assert (evening.game.state, evening.status()["phase"]) == ("Countdown", "freeze"), "not given up"
     evening.game.start_round()
     evening.settle(70)
     evening.end(ALIENS)

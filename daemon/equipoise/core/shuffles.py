@@ -314,9 +314,8 @@ def terms(state: State) -> ShuffleTerms:
 
 
 def _likely(state: State) -> dict[PlayerId, tuple[int, int]]:
-    """Likely commanders, while no round runs and none of them sits."""
-    is_free = state.phase is Phase.IDLE and not any(entry.commander for entry in state.roster.entries)
-    return likely_commanders(state) if is_free else {}
+    """Likely commanders, in the shuffle that comes by itself before the chairs are filled."""
+    return likely_commanders(state) if state.memory.pending is None and _chairs_open(state) else {}
 
 
 def _most_moves(state: State) -> int | None:
@@ -347,6 +346,7 @@ def _weights(state: State) -> Mapping[PlayerId, int]:
 
 def shuffled(state: State, split: Split) -> Effects:
     """A shuffle was carried out, or moved no player: weigh the wishes anew, and announce how a team choice went."""
+    state.commanders_parted = True  # new teams that people asked for are left as they are until the round starts
     # By the weights of before the first of these shuffles, whatever an earlier one made of them.
     wishes, weights = terms(state).wishes, dict(_weights(state))
     state.weights_before = _weights(state)
