@@ -6,7 +6,9 @@ import asyncio
 import logging
 import os
 import shutil
+import time
 from pathlib import Path
+from threading import local
 
 import pytest
 
@@ -110,6 +112,25 @@ async def test_a_check_finds_nothing_wrong_with_a_store_that_is_whole_and_can_be
     stopped = QuickCheck(path)
     stopped.stop()
     assert await stopped.run() is None
+
+
+async def test_nobody_waits_for_the_thread_of_a_check_to_end(tmp_path: Path) -> None:
+    """It has the least priority: on a busy machine it may be long until it is gone."""
+
+    class EndsLate:
+        def __del__(self) -> None:
+            time.sleep(1.0)
+
+    class Check(QuickCheck):
+        def _look(self) -> StoreDamaged | None:
+            threads_own.one = EndsLate()
+            return super()._look()
+
+    threads_own = local()
+    await _filled(tmp_path / "s.db")
+    began = time.monotonic()
+    assert await Check(tmp_path / "s.db").run() is None
+    assert time.monotonic() - began < 1.0
 
 
 async def test_a_store_can_be_closed_while_it_is_checked(tmp_path: Path) -> None:

@@ -533,8 +533,11 @@ class QuickCheck:
 
     async def run(self) -> StoreDamaged | None:
         """The damage that was found; None: there is none, or the check was stopped before its end."""
-        with ThreadPoolExecutor(1, thread_name_prefix="check") as thread:
+        thread = ThreadPoolExecutor(1, thread_name_prefix="check")
+        try:
             return await asyncio.get_running_loop().run_in_executor(thread, self._look)
+        finally:  # with the least priority it may be long until the thread is gone, and the loop would wait
+            thread.shutdown(wait=False)
 
     def stop(self) -> None:
         """End the check; from any thread."""
