@@ -115,7 +115,7 @@ class Evening:
         def one(crowd: Crowd) -> None:
             try:
                 crowd.enters()
-                while crowd.number < rounds and not wrong.is_set():
+                while crowd.number < rounds and not wrong.is_set() and not self.trial.verdict:
                     crowd.plays(HAPPENINGS)
             except AssertionError:
                 wrong.set()
