@@ -193,8 +193,9 @@ def test_locks_and_streak_from_before_a_swap_that_a_kill_lost_go_to_where_the_fi
     session = restarted(replace(REMEMBERED, mode=Mode.KOTH))
     before = session.memory
     play(session, [(10.0, hello(phase=e.Phase.RUNNING))])
-    told = {effect.player: effect.side for effect in play(session, [(10.0, seen("b|a"))]) if isinstance(effect, Lock)}
-    assert told == {player: lock.side.other for player, lock in before.locks.items()}, "also who is not here"
+    effects = play(session, [(10.0, seen("b|ac", immune="c"))])
+    told = {effect.player: effect.side for effect in effects if isinstance(effect, Lock)}
+    assert told == {player: lock.side.other for player, lock in before.locks.items()}, "also who is immune now"
     assert told == {player: lock.side for player, lock in session.memory.locks.items()}
     assert session.memory.tally == before.tally.switched() != before.tally
     assert [effect for effect in play(session, [(11.0, seen("a|b"))]) if isinstance(effect, Lock)] == []

@@ -133,12 +133,16 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
     state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
     # A script that was loaded anew knows no locks.
-    locks = tuple(
+    return (*drops, *too_late, *_locks(state, now), *(scrambles.due_after_waiting(state) if event.due else ()))
+
+
+def _locks(state: State, now: float) -> Effects:
+    """Return all locks, for a script that does not know them; also of who is immune, whom they do not hold now."""
+    return tuple(
         Lock(player, lock.side, None if lock.until is None else lock.until - now)
         for player, lock in state.memory.locks.items()
-        if state.balances
+        if state.balances and lock.holds(now)
     )
-    return (*drops, *too_late, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
 
 
 def _enter_map(state: State, event: e.Hello) -> Effects:
@@ -201,16 +205,16 @@ def _locks_after_restart(state: State, now: float) -> Effects:
 
     It did if most of several who are locked stand on the other side; then the streak and the other locks go along too.
     """
-    locks = {player: lock for player in state.memory.locks if (lock := state.held_side(player, now)) is not None}
-    sides = {entry.id: entry.side for entry in state.roster.entries if entry.side is not None and entry.id in locks}
-    moved = {player: side for player, side in sides.items() if side is not locks[player].side}
-    if len(moved) > max(1, len(sides) // 2):
-        moved = {player: lock.side.other for player, lock in locks.items() if player not in sides} | moved
-        state.memory = state.memory.switched()
-        moved |= {player: side for player, side in sides.items() if player not in moved}
     effects: Effects = ()
-    for player, side in moved.items():
-        effects = (*effects, *state.lock_until({player: side}, locks[player].until, now))
+    sides = {entry.id: entry.side for entry in state.roster.entries if entry.side is not None}
+    here = {player: lock for player in sides if (lock := state.held_side(player, now)) is not None}
+    if sum(lock.side is not sides[player] for player, lock in here.items()) > max(1, len(here) // 2):
+        state.memory = state.memory.switched()
+        effects = _locks(state, now)
+    for player in here:
+        lock = state.memory.locks[player]
+        if lock.side is not sides[player]:
+            effects = (*effects, *state.lock_until({player: sides[player]}, lock.until, now))
     return effects
 
 
