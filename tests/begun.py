@@ -9,18 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from equipoise import app, config
-from equipoise.install.configuration import write_new
-from equipoise.install.server_files import NewServer
+from tests.daemons import RealDaemon
 
 
-async def _begin(folder: Path) -> None:
-    write_new(folder, [NewServer("begun")])
-    path = folder / "config.toml"
-    written = path.read_text().replace("port = 27500", "port = 0")
-    path.write_text(f'{written}\n[store]\ndirectory = "{folder / "state"}"\n')
+async def _begin(path: Path) -> None:
     async with AsyncExitStack() as stack:
         await app.start(config.load(path, {}), stack, environ={})
 
 
 with TemporaryDirectory() as folder:
-    asyncio.run(_begin(Path(folder)))
+    asyncio.run(_begin(RealDaemon(Path(folder)).config))
