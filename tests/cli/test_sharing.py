@@ -242,6 +242,7 @@ def test_game_servers_of_other_machines_are_shown_and_orders_for_them_say_where_
                 )
             said = run("doctor", "--config", one.config).stdout
             assert "game server one is configured on machine two too" in said
+            assert " ms away, not encrypted, it tells of rounds at once; machines heard: one " in said
             before = rows()
             ends_at = time.monotonic() + 7.0
             until(lambda: time.monotonic() > ends_at, "")

@@ -162,7 +162,11 @@ def of_survey(pool: str, survey: Survey, elsewhere: Iterable[PublishedServer], o
             what = f"game server {server.server} is configured on machine {server.machine} too"
             yield Finding(True, about, what, "give one of them another name: their rounds would be one server's")
     heard = ", ".join(f"{peer.machine} {peer.seconds:.0f} s ago" for peer in survey.machines)
-    yield Finding(False, about, f"PostgreSQL {survey.version}; machines heard: {heard or 'none'}", "nothing to do")
+    how = [f"PostgreSQL {survey.version}", f"{1e3 * survey.round_trip_seconds:.0f} ms away"]
+    how += ["encrypted" if survey.encrypted else "not encrypted"]
+    how += ["it tells of rounds at once" if survey.notifies and not survey.pooled else "it is asked every second"]
+    how += ["a commit waits for a standby"] * survey.standbys
+    yield Finding(False, about, f"{', '.join(how)}; machines heard: {heard or 'none'}", "nothing to do")
 
 
 def of_default(pool: Pool) -> Iterator[Finding]:
