@@ -17,7 +17,7 @@ from equipoise.service.pool import Recorded
 from equipoise.store.notes import Name
 from equipoise.store.round_rows import RatedRound, Submission
 from equipoise.store.store import Store
-from tests.opened_pool import NOW, opened, rated_alone, summary_of
+from tests.opened_pool import NOW, Followed, opened, rated_alone, summary_of
 from tests.store.failing import Failing, Fault, Then, locked
 from tests.store.samples import a_round, player, until
 from tests.store.traced import Traced
@@ -50,7 +50,10 @@ async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) 
         assert (pool.skill(player(1)), pool.skill(player(9))) == (before.rating, 1000.0)
 
 
-async def test_a_rating_whose_round_is_not_stored_after_all_was_never_shown(tmp_path: Path) -> None:
+async def test_a_rating_whose_round_is_not_stored_after_all_was_never_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Followed, "answer_seconds", 0.5)  # it is kept on purpose
     rated, go_on = Event(), Event()
 
     class Slow(Store):

@@ -18,10 +18,16 @@ from equipoise.service.pool import Pool, Recorded
 from equipoise.service.ring import RESERVE, SLOTS, Ring, UnstoredRound, framed
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
-from tests.opened_pool import NOW, a_pool, opened, stored_rounds
+from tests.opened_pool import NOW, Followed, a_pool, opened, stored_rounds
 from tests.store.disk import filled, no_file_above, small_disk, without_root
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, player
+
+
+@pytest.fixture(autouse=True)
+def short_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shared pool answers as soon as in a daemon: here rounds are kept on purpose."""
+    monkeypatch.setattr(Followed, "answer_seconds", 0.5)
 
 
 async def test_a_round_that_a_locked_store_does_not_take_is_kept_and_applied_later(tmp_path: Path) -> None:
@@ -51,6 +57,7 @@ async def test_a_kept_round_that_is_sent_again_waits_once_and_is_then_answered(t
     assert [change.rounds for change in answer.rated.changes] == [1, 1, 1, 1]
 
 
+@pytest.mark.also_shared
 async def test_older_rounds_are_applied_before_a_newer_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"):
@@ -98,6 +105,7 @@ async def test_a_round_that_was_applied_and_sent_again_while_others_waited_is_ap
     assert stored_rounds(tmp_path) == [a_round(1).round.id, a_round(2).round.id]
 
 
+@pytest.mark.also_shared
 async def test_a_round_that_neither_store_nor_ring_takes_is_refused_and_forgotten(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         with locked(tmp_path / "s.db"), no_file_above(0), pytest.raises(SpillError):
@@ -143,6 +151,7 @@ async def test_a_directory_that_may_not_be_looked_into_costs_no_round_while_othe
     assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (1, 2, 3)]
 
 
+@pytest.mark.also_shared
 async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_comes_later(tmp_path: Path) -> None:
     """The waiting round is asked of a system that fails as a whole, and not at that round alone."""
 

@@ -306,6 +306,7 @@ class Reads(Store):
         return await super().events_after(*given)
 
 
+@pytest.mark.also_shared
 async def test_rounds_that_were_stored_just_now_are_read_only_if_something_lies_before_them(tmp_path: Path) -> None:
     first, unrated, *others = rounds(7)
     store = Reads(tmp_path / "s.db")
@@ -500,6 +501,7 @@ def failing(like: System[Any]) -> System[Any]:
     return Failing(like.params)
 
 
+@pytest.mark.also_shared
 async def test_a_balance_system_that_fails_costs_no_round_and_leaves_the_teams_to_the_pools_own(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -526,6 +528,7 @@ async def test_a_balance_system_that_fails_costs_no_round_and_leaves_the_teams_t
         assert shown == {"equipoise_balance_ready": False, "equipoise_balance_failures_total": 1}
 
 
+@pytest.mark.also_shared
 async def test_a_balance_system_that_is_behind_is_said_when_it_lasts(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -556,6 +559,7 @@ async def test_a_balance_system_that_is_behind_is_said_when_it_lasts(
         assert said() == []
 
 
+@pytest.mark.also_shared
 async def test_both_predictions_of_a_round_are_stored_and_skills_at_its_start_stay_in_the_shown_units(
     tmp_path: Path,
 ) -> None:
