@@ -118,6 +118,9 @@ def at_game_speed(alone: Machine, together: Sequence[Machine]) -> None:
     """Rounds end one after the other, with pauses."""
     times: dict[str, list[float]] = {"alone": [], "shared": []}
     kept = 0
+    # Statements are prepared for the first round after a start, on both sides of the connection: once a day or less.
+    first = [one.end_round()[1] for one in (alone, *together)]
+    print(f"first round, alone {first[0]:.0f} ms, shared {', '.join(f'{took:.0f}' for took in first[1:])} ms")
     for _ in range(TURNS):
         for name, machines in (("alone", [alone]), ("shared", list(together))):
             for number in range(ROUNDS):
