@@ -121,6 +121,7 @@ def test_who_has_commanded_and_matches_the_other_commander_best_is_asked_to_comm
     evening.settle(80)
     evening.end(MARINES)
     sit()
+    sides = {name: client.team for name, client in people.items()}
     assert people["a"].commands()
     evening.settle(3)
     asked = [name for name, client in people.items() if "Will you command" in str(client.chat)]
@@ -129,4 +130,5 @@ def test_who_has_commanded_and_matches_the_other_commander_best_is_asked_to_comm
         people["b"].chat[-1] == "Will you command? a commands the other side, and on yours you are the closest match."
     )
     assert not people["b"].commands_now
-    assert people["b"].team == ALIENS
+    assert {name: client.team for name, client in people.items()} == sides
+    assert sides["a"] != sides["b"]

@@ -147,6 +147,7 @@ def test_a_copy_of_a_session_shares_nothing_that_can_change() -> None:
     assert "summaries" in mutable
     assert [name for name in mutable if getattr(twin, name) is getattr(state, name)] == [
         "lineup",
+        "cancelled",
         "admins_moves",
         "objective_at",
         "watching_since",
