@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PEOPLE, KEEN, ROUNDS, SEEDS = 12, 6, 200, range(1, 17)
+PEOPLE, KEEN, ROUNDS, SEEDS = 12, 6, 200, range(1, 65)
 SHAPE, SCALE, OFFSET, MAPS = 6.0, 0.5, 0.375, 0.25
 """Of the distributions, in log-odds: Gamma of skills, normal of offsets and of the maps' advantages."""
 ADVANTAGES = (0.2, -0.1, 0.35)

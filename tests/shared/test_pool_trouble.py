@@ -337,7 +337,7 @@ def test_a_database_that_is_away_is_said_once_and_once_when_it_is_back(tmp_path:
             server.start()
             said("the log of a shared pool is followed pool=main")
             lines = [
-                line for line in log.read_text().splitlines() if re.match("<[34]>", line) and "loop_watch" not in line
+                line for line in log.read_text().splitlines() if re.match("<[34]>", line) and "event_loop" not in line
             ]
             assert len(lines) == 1
             assert "nothing listens there" in lines[0]

@@ -59,7 +59,7 @@ def held(folder: Path, chosen: dict[int, str], caplog: pytest.LogCaptureFixture)
     with closing(sqlite3.connect(folder / "state" / "equipoise.db")) as store:
         seen.append(list(store.iterdump()))
     # What a busy machine holds up is no part of the choice.
-    ours = (each for each in caplog.records if each.name.startswith("equipoise") and "loop_watch" not in each.name)
+    ours = (each for each in caplog.records if each.name.startswith("equipoise") and "event_loop" not in each.name)
     seen.append([each.getMessage() for each in ours])
     # Times, and the folder's number, differ from one daemon to the next.
     return told, re.sub(r"\d+(\.\d+)?(e[-+]\d+)?", "#", json.dumps(seen))
