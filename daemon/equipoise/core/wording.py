@@ -71,12 +71,12 @@ def of_the_map(outlook: Mapping[str, Any] | None) -> str:
     """The part that map and sides have in side A's chance, behind it, where players read it too.
 
     >>> of_the_map({"chance": 0.46, "of_teams": 0.5}), of_the_map({"chance": 0.46, "of_teams": None}), of_the_map(None)
-    (", including the map's -4 %", '', '')
+    (", including the map's −4 %", '', '')
     """
     if outlook is None or outlook.get("of_teams") is None:
         return ""
     part = round(100 * (outlook["chance"] - outlook["of_teams"]))
-    return f", including the map's {part:+} %" if abs(part) >= LEAST_PART else ""
+    return f", including the map's {part:+} %".replace("-", "−") if abs(part) >= LEAST_PART else ""
 
 
 def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
@@ -86,7 +86,7 @@ def change(sides: Sequence[str], found: Mapping[str, Any]) -> str:
     ('RED 61 % → 50 %', 'RED 50 %')
     >>> outlook = {"chance": 0.46, "low": 0.3, "high": 0.63, "of_teams": 0.49}
     >>> change(["red", "blu"], {"before": 0.26, "after": 0.46, "after_outlook": outlook})
-    "RED 26 % → 46 % (30 to 63), including the map's -3 %"
+    "RED 26 % → 46 % (30 to 63), including the map's −3 %"
     """
     before, after = found.get("before"), found.get("after")
     if after is None:

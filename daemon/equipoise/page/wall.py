@@ -46,7 +46,7 @@ LINES = 12
 READ_AT_ONCE = 10
 """Servers that are read at once: it takes about as long as a round."""
 NOTHING = SoFar((), (), ())
-ABOUT_FEW = ("place", "move", "kept", "switch")
+ABOUT_FEW = ("place", "move", "kept", "switch", "chair")
 """Kinds of decisions that are about a player or two, whom the wall names."""
 SEATED = 2
 """Players on a side from which its chance is worth attention."""
