@@ -68,6 +68,8 @@ class Forked:
 
     def wait(self, timeout: float) -> int | None:
         self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
         return self._process.exitcode
 
 
