@@ -465,14 +465,6 @@ def test_a_lock_in_its_last_half_second_is_shown_as_one_second() -> None:
     assert answer_switch(roster("ab|cd"), entry, B, held, 9.7).reason == Text(Phrase.REFUSED_LOCKED, ("1",))
 
 
-def test_who_stands_away_from_the_side_they_are_locked_to_may_go_there() -> None:
-    # They were immune from locks when they left it.
-    held = HeldSide(B, 190.0)
-    answer = answer_switch(roster("abc|de"), roster("abc|de").entries[0], B, held, 10.0)
-    assert (answer.side, answer.reason) == (B, Text(Phrase.REASON_ALLOWED))
-    assert answer_switch(roster("ab|cd"), roster("ab|cd").entries[0], B, held, 10.0).reason.phrase is Phrase.REFUSED_GAP
-
-
 def test_a_player_who_has_to_stay_is_logged_once_a_round_for_each_reason() -> None:
     session = locked("ab|c")
     changes(session, "a", None, 2.0)

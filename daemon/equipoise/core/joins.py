@@ -329,7 +329,7 @@ def answer_switch(roster: Roster, entry: Entry, wanted: Side | None, held: HeldS
     surplus = count[current] - count[current.other]
     if wanted is current or (wanted is None and (surplus < 2 or entry.stays)):
         return Placement(current, Text(Phrase.REASON_ALLOWED))
-    if held is not None and held.side is current and surplus < 2:
+    if held is not None and surplus < 2:
         return Placement(current, _locked(held, now))
     # The sides are equal, or theirs is the smaller one: leaving it would open a gap of two.
     if surplus < 1:
