@@ -14,6 +14,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.ratings.quality import logistic
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -30,11 +32,6 @@ QUANTILES = np.array([NormalDist().inv_cdf((number + 0.5) / 40) for number in ra
 SPLITS = np.array(
     [[1 if n in on_a else -1 for n in range(PEOPLE)] for on_a in combinations(range(PEOPLE), PEOPLE // 2)]
 )
-
-
-def logistic(odds: Floats) -> Floats:
-    """Return win probabilities."""
-    return 1.0 / (1.0 + np.exp(-odds))
 
 
 def rows(sides: Ints, a: Ints, b: Ints, number: int) -> Floats:

@@ -105,7 +105,7 @@ def seated(ask: AskSplit, system: System[Any]) -> AskSplit:
         places = {entry.id: side for entry, side in zip(likely, sides, strict=True)}
         on_a, on_b = ([player for player, side in places.items() if side is target] for target in Side)
         moves = sum(entry.side is places[entry.id].other for entry in likely)
-        counts = {size - len(on_a) - stay for size in (len(humans) // 2, (len(humans) + 1) // 2)} & {*range(len(costs))}
+        counts = {size - len(on_a) - stay for size in team_sizes(humans, bench=False)} & {*range(len(costs))}
         is_held = any(entry.stays and entry.side is not places[entry.id] for entry in likely)
         if not (on_a and on_b and counts) or is_held or (terms.max_moves is not None and 2 * moves > terms.max_moves):
             continue

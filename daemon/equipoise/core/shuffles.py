@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from equipoise.core import friends
 from equipoise.core.asks import Moment, Purpose, ShuffleTerms, Wish
@@ -26,8 +25,6 @@ from equipoise.core.memory import HEAVIEST_WISH, WantedSide
 from equipoise.core.model import NS2_SIDES, DueIf, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, Stage, State
-
-Chosen = TypeVar("Chosen", PlayerId, tuple[PlayerId, PlayerId])
 
 
 def needed(state: State) -> tuple[Purpose, Text] | None:
@@ -138,10 +135,10 @@ def ask_commanders(state: State) -> Effects:
     (chair,) = chairs
     if chair.id == state.chair_asked:
         return ()
-    apart = {pair[chair.side is Side.A]: gap for pair, gap in _chair_gaps(state).items() if chair.id in pair}
-    best = _closest(state, apart)
-    if best is None:
+    pair = _closest(state, chair.id)
+    if pair is None:
         return ()
+    best = pair[chair.side is Side.A]
     state.chairs_free, state.chair_asked = False, chair.id
     if best in state.asked_to_command:
         return ()
@@ -149,7 +146,7 @@ def ask_commanders(state: State) -> Effects:
 
 
 def _ask_both(state: State) -> Effects:
-    pair = _closest(state, _chair_gaps(state))
+    pair = _closest(state)
     if pair is None:
         return ()
     pairs = zip(pair, reversed(pair), strict=True)
@@ -173,11 +170,11 @@ def note_answers(state: State, commanders: Collection[PlayerId]) -> Effects:
     return tuple(_chair_line(state, player, answers[player in commanders]) for player in players)
 
 
-def _closest(state: State, apart: Mapping[Chosen, float]) -> Chosen | None:
-    """The player, or the pair, whose chairs are closest, of those who have commanded; None: it is not worth asking."""
-    known = {player for player, _ in state.memory.chairs}
-    likely = [one for one in apart if known.issuperset((one,) if isinstance(one, str) else one)]
-    best = min(likely, key=apart.__getitem__, default=None)
+def _closest(state: State, chair: PlayerId | None = None) -> tuple[PlayerId, PlayerId] | None:
+    """The closest pair of chairs, with who sits in one, of those who have commanded; None: it is not worth asking."""
+    apart = {pair: gap for pair, gap in _chair_gaps(state).items() if chair is None or chair in pair}
+    known = {player for player, _ in state.memory.chairs} | {chair}
+    best = min((pair for pair in apart if known.issuperset(pair)), key=apart.__getitem__, default=None)
     return None if best is None or max(apart.values()) - apart[best] < WORTH_ASKING else best
 
 
