@@ -26,6 +26,7 @@ from typing import Any
 from bench.measuring import status_of
 from bench.round_end import PAUSE
 from bench.scripts import PLAYERS, Script, percentiles, round_ended
+from bench.servers import rated_by
 from bench.store import Now, a_round
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
@@ -147,9 +148,7 @@ class Measured:
     def __init__(self, folder: Path, own: str, balance: str, filled: Path) -> None:
         self.luck = random.Random(25)
         self.daemon = RealDaemon(folder)
-        tables, others = self.daemon.config.read_text().split("[pool.main]")
-        rest = others[others.index("\n[") :]
-        self.daemon.config.write_text(f'{tables}[pool.main]\nsystem = "{own}"\nbalance = "{balance}"\n{rest}')
+        rated_by(self.daemon, own, balance)
         shutil.copytree(filled, folder / "state", dirs_exist_ok=True)
         began = time.perf_counter()
         self.daemon.start()

@@ -104,6 +104,13 @@ def more_servers(daemon: daemons.RealDaemon, count: int = SERVERS) -> None:
     daemon.config.write_text(daemon.config.read_text() + "\n" + "\n".join(tables))
 
 
+def rated_by(daemon: daemons.RealDaemon, system: str, balance: str) -> None:
+    """Exchange the pool's settings for these two, and for defaults."""
+    pool = f'[pool.main]\nsystem = "{system}"\nbalance = "{balance}"\n'
+    text = re.sub(r"\[pool\.main\].*?(?=\n\[)", pool, daemon.config.read_text(), flags=re.DOTALL)
+    daemon.config.write_text(text)
+
+
 def play(scripts: Sequence[Script]) -> list[float]:
     """Every server ends its rounds, each as soon as the one before is stored; milliseconds of each."""
     at_once = Barrier(len(scripts))

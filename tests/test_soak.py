@@ -18,6 +18,8 @@ from bench.soak.hours import Result
 GOOD = Result(
     servers=1,
     hours=1.0,
+    system="joint",
+    modes=("koth",),
     stretches=(),
     played=7,
     answered=7,

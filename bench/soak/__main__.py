@@ -27,7 +27,7 @@ def main(words: Sequence[str] | None = None) -> None:
     with TemporaryDirectory() as made:
         folder = Path(made)
         if options.only != "pools":
-            result = soak(folder, options.servers, options.hours, options.speed, options.calm)
+            result = soak(folder, options.servers, options.hours, options.speed, options.calm, options.system)
         if options.only != "hours":
             pools = measure(options.stores, folder, options.pools or SIZES, options.turns)
     text = table.markdown(result, pools)
@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--hours", type=float, default=1.0, help="hours of the servers' time (1)")
     parser.add_argument("--speed", type=float, default=10.0, help="their time is so many times as fast as ours (10)")
     parser.add_argument("--calm", type=float, default=120.0, help="but as fast as ours for so many seconds (120)")
+    parser.add_argument("--system", default="joint", help="it rates the pool, whose teams joint makes (joint)")
     parser.add_argument("--turns", type=int, default=300, help="rounds in each of the pools (300)")
     parser.add_argument(
         "--pools", type=_size, nargs="+", metavar="PLAYERSxROUNDS", help="sizes of the pools, the smallest first"

@@ -14,6 +14,7 @@ from random import Random
 
 import msgspec
 
+from bench.balance import first_wins, what_each_did
 from bench.soak.link import Link
 from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, RoundId, ServerId, Side
 from equipoise.demo.script import Script, decoded
@@ -106,8 +107,10 @@ class Server:
         await self._sync()
         await self._pass(seconds, playing=True)
         self._game.fight()
-        winner = self._luck.choice((Side.A, Side.B))
-        self.script.keep(self._game.end_round(winner, {winner: 1, winner.other: self._luck.randint(0, 1)}))
+        winner = Side.A if first_wins(self._luck, *map(self._game.on, Side)) else Side.B
+        captures = {winner: 1, winner.other: self._luck.randint(0, 1)}
+        counts = {id: what_each_did(self._luck, played, id) for id, played in self._game.seconds_played().items()}
+        self.script.keep(self._game.end_round(winner, captures, counts))
         self.ended += 1
         await self._sync()
         await self._pass(POLL_SECONDS)

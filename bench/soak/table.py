@@ -59,6 +59,8 @@ def _hours(result: Result) -> dict[str, object]:
     return {
         "servers": result.servers,
         "hours": result.hours,
+        "system": result.system,
+        "own_scores": result.modes,
         "rounds": {
             "played": result.played,
             "answered": result.answered,
@@ -102,8 +104,9 @@ def markdown(result: Result | None, pools: Sequence[Pool]) -> str:
 
 def _hours_lines(result: Result) -> Iterator[str]:
     yield (
-        f"{result.servers} servers of 24 players in one pool, {result.hours:g} h of their time, "
-        f"{result.played:,} rounds played, {result.stored:,} stored."
+        f"{result.servers} servers of 24 players in one pool, rated by `{result.system}`, {result.hours:g} h of their "
+        f"time, {result.played:,} rounds played, {result.stored:,} stored. At the end own scores are in use in "
+        f"{' and '.join(result.modes) or 'no mode'}."
     )
     yield ""
     yield "| | " + " | ".join(f"{_tempo(each)}" for each in result.stretches) + " |"
@@ -114,7 +117,11 @@ def _hours_lines(result: Result) -> Iterator[str]:
     yield _row("the event loop waits for", (_times(each.lags) for each in result.stretches))
     yield _row("the daemon's processor time", (f"{100 * each.cpu:.0f} % of a core" for each in result.stretches))
     yield _row("other programs meanwhile", (f"{100 * each.elsewhere:.0f} % of a core" for each in result.stretches))
-    yield _row("resident memory at the end", (f"{each.memory:.0f} MB" for each in result.stretches))
+    tenths = (", ".join(f"{megabytes:.0f}" for megabytes in each.memory) for each in result.stretches)
+    yield _row("MB resident at the end of each tenth", tenths)
+    halves = ((each.ends[: len(each.ends) // 2], each.ends[len(each.ends) // 2 :]) for each in result.stretches)
+    medians = (f"{percentile(first, 0.5):.1f}, {percentile(second, 0.5):.1f} ms" for first, second in halves)
+    yield _row("a round's end in its halves, p50", medians)
     yield ""
     yield (
         "Resident memory: {:.0f} MB before the first server came, {:.0f} MB at most. ".format(*result.memory)
