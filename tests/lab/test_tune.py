@@ -57,6 +57,7 @@ def prior(value: float, start: float) -> float:
     return math.log10(value / start) ** 2 / 2
 
 
+@pytest.mark.slow
 def test_tuning_comes_as_low_as_a_grid(history: History) -> None:
     assert warm_up(500) == 125
     part, grid = head(history, 500), []
@@ -90,6 +91,7 @@ def test_a_parameter_that_explains_nothing_stays_off(history: History) -> None:
     assert "margin_power" not in found.model.settings
 
 
+@pytest.mark.slow
 def test_tuning_improves_predictions_of_matches_that_it_has_not_seen_and_says_so(history: History) -> None:
     found = tune(SLUGGISH, history, trials=300)
     assert found.is_better

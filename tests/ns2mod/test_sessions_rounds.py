@@ -203,6 +203,7 @@ def test_an_admin_moves_one_player_when_they_are_next_dead(new_evening: NewEveni
     assert len(evening.decisions("move")) == 1
 
 
+@pytest.mark.slow
 def test_newcomers_begin_from_the_games_own_skill_in_splits_in_the_stored_round_and_in_each_replay_of_it(
     new_evening: NewEvening, tmp_path: Path
 ) -> None:

@@ -161,6 +161,7 @@ async def test_a_refused_rcon_login_is_told_until_it_is_mended(tmp_path: Path) -
         peers.close()
 
 
+@pytest.mark.slow
 async def test_a_locked_store_and_the_rounds_that_wait_for_it_are_told_when_it_lasts(tmp_path: Path) -> None:
     async with house(tmp_path) as rig:
         await rig.hello(FOUR)
