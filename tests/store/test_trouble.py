@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.connection import BUSY_SECONDS
+from equipoise.store.notes import SessionMemory
 from equipoise.store.player_rows import PlayerRow, SharedParts
 from equipoise.store.round_rows import RatedRound
 from equipoise.store.store import Store
@@ -35,6 +38,45 @@ async def test_a_locked_store_takes_no_round_but_can_be_read(tmp_path: Path) -> 
         stored = await record(store, a_round())
 
     assert not stored.again
+
+
+NUMBERS = "WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT {})"
+
+
+async def test_a_read_that_takes_for_ever_keeps_no_store_open_and_is_no_trouble_of_it(tmp_path: Path) -> None:
+    began = threading.Event()
+
+    def read(db: sqlite3.Connection) -> object:
+        began.set()
+        return db.execute(f"{NUMBERS.format(-1)} SELECT count(*) FROM numbers").fetchone()
+
+    async with opened(tmp_path / "s.db") as store:
+        reading = asyncio.create_task(store._read(read))
+        await asyncio.to_thread(began.wait)
+        store.note([SessionMemory(SERVER, b"memory", 1.0)])
+    with pytest.raises(StoreError, match="interrupted"):
+        await reading
+    assert store.health().state == "ok"
+    assert not (tmp_path / "s.db-wal").exists()
+    async with opened(tmp_path / "s.db") as store:
+        assert await store.memory(SERVER) == b"memory"
+
+
+async def test_a_write_that_takes_long_is_written_before_the_store_is_closed(tmp_path: Path) -> None:
+    began, many = threading.Event(), 1_000_000
+
+    def write(db: sqlite3.Connection) -> None:
+        began.set()
+        line = "number, 'someone', 'what', 'whom', '', ''"
+        columns = "(at, who, action, target, before, after)"
+        db.execute(f"INSERT INTO audit {columns} {NUMBERS.format(many)} SELECT {line} FROM numbers")
+
+    async with opened(tmp_path / "s.db") as store:
+        writing = asyncio.create_task(store._write(write))
+        await asyncio.to_thread(began.wait)
+    await writing
+    async with opened(tmp_path / "s.db") as store:
+        assert [entry.at for entry in await store.audits(1)] == [many]
 
 
 class Nosy(Submitted):

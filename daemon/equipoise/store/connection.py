@@ -476,7 +476,7 @@ class Health:
         """Calls that failed since the last line of the log."""
 
     def failed(self, error: StoreError) -> None:
-        """A call failed. An error that SQLite has no part in says nothing about the store."""
+        """A call failed. An error that SQLite has no part in, or that we asked it for, says nothing about the store."""
         state, before, now = _state(error), self.now, time.monotonic()
         if state is None:
             return
@@ -515,7 +515,8 @@ def _state(error: StoreError) -> StoreState | None:
     cause = error.__cause__
     if not isinstance(cause, sqlite3.Error):
         return None
-    return _STATES.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, "failing")
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    return None if code == sqlite3.SQLITE_INTERRUPT else _STATES.get(code, "failing")
 
 
 # A look through the whole file for damage, beside a store in use.

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import (
@@ -26,7 +27,7 @@ from contextlib import (
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from sqlite3 import Connection
+from sqlite3 import Connection, ProgrammingError
 from typing import Any, NamedTuple, TypeVar
 
 from sqlite_utils import Database
@@ -154,6 +155,8 @@ class Store:
         """A shared pool that is rated or filled anew, in a transaction that is taken back."""
         self._caught: dict[str, list[Change]] = {}
         """The changes of shared pools on their way to the log, while they are caught."""
+        self._writing = threading.RLock()
+        """Held by the store's thread while it writes, which nobody interrupts."""
         self._rewriting = 0
         """Pools of which so much is rewritten that other calls fail meanwhile, as when the store is locked."""
 
@@ -167,18 +170,33 @@ class Store:
         self._lock.tell(address)
 
     async def close(self) -> None:
-        """Finish what is under way and disconnect."""
+        """Finish what is being written and disconnect; reads fail, as nobody should wait for one any more."""
         if self._thread is None:
             return
+        ending = asyncio.create_task(self._end())
+        while not ending.done():
+            # Again and again: between two statements of SQLite they stop nothing.
+            if self._checking is not None:
+                self._check.stop()
+            self.interrupt()
+            await asyncio.wait([ending], timeout=0.1)
+        await ending
+        self._thread.shutdown()
+        self._thread = None
+
+    async def _end(self) -> None:
         if self._checking is not None:
-            while not self._checking.done():
-                self._check.stop()  # again and again: between two statements of SQLite it stops nothing
-                await asyncio.wait([self._checking], timeout=0.1)
+            await self._checking
             self._checking = None
         await self._notes.stop()
         await self._run(self._disconnect)
-        self._thread.shutdown()
-        self._thread = None
+
+    def interrupt(self) -> None:
+        """Have the read that is under way fail, if there is one; a write goes on."""
+        if (database := self._database) is not None and self._writing.acquire(blocking=False):
+            with suppress(ProgrammingError):  # it is closed by now
+                database.conn.interrupt()
+            self._writing.release()
 
     def start_check(self) -> None:
         """Look through the whole file for damage, beside the calls; what is found becomes the store's health."""
@@ -1019,7 +1037,7 @@ class Store:
     def _transaction(self, db: Connection) -> Iterator[None]:
         """A transaction of a store that may be written; its commit ends a trouble."""
         self._refuse_writing()
-        with transaction(db):
+        with self._writing, transaction(db):
             yield
         self._health.wrote()
 
@@ -1067,7 +1085,10 @@ class Store:
             except StoreError as error:
                 # There is nothing to try again with: the process ends. Rounds are never notes.
                 log.error("%d notes are lost: %s", len(self._notes.unwritten), error)
-            self._database.close()
+            with self._writing:  # the last connection empties the write-ahead log
+                # An interruption that met no statement would hold until the next one.
+                self._connection.execute("SELECT 1").fetchone()
+                self._database.close()
             self._database = None
         self._lock.drop()
 
