@@ -58,6 +58,9 @@ LONG_COLLECTION = 0.02
 """Seconds."""
 STOP_SECONDS, PUBLIC_STOP_SECONDS = 1.0, 0.2
 """For requests under way, and once more for those that have not ended then: scripts are answered within a second."""
+PATIENCE_SECONDS = 2.0
+"""Of a stop with databases that do not answer and with long reads: what goes well ends within it."""
+HURRY_SECONDS = 0.1
 
 _ADVICE = {
     errno.EADDRINUSE: "is another daemon running? Stop it, or choose another port",
@@ -160,12 +163,24 @@ async def _start(
     store = await _store(config, stack, new_store=new_store)
     await people.finish(store)
     peers = stack.enter_context(closing(PeerServers(peers_of(config))))
-    fleet = Fleet(store, clock, peers.nudge)
+    fleet, stopping = Fleet(store, clock, peers.nudge), asyncio.Event()
+    stack.callback(asyncio.create_task(_hurry(stopping, fleet, store)).cancel)
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
     configuration = await _serving(config, environ, fleet, peers, store, clock, (listener, public), stack)
+    stack.callback(stopping.set)
     store.tell(_address(listener))
     return _address(listener), configuration
+
+
+async def _hurry(stopping: asyncio.Event, fleet: Fleet, store: Store) -> None:
+    """Have nobody wait any more, at a stop that takes long, for a database elsewhere or for what is being read."""
+    await stopping.wait()
+    await asyncio.sleep(PATIENCE_SECONDS)
+    while True:  # one wait may follow another
+        fleet.cut()
+        store.interrupt()
+        await asyncio.sleep(HURRY_SECONDS)
 
 
 async def _serving(

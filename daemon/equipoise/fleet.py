@@ -94,6 +94,11 @@ class Fleet:
         for shared_log in self._logs.values():
             await shared_log.close()
 
+    def cut(self) -> None:
+        """Have nothing wait for a database any more; again and again: a log that is opened now is not cut yet."""
+        for shared_log in self._logs.values():
+            shared_log.cut()
+
     async def _opened(self, config: Config, name: str, undo: AsyncExitStack) -> Pool:
         ring, system = Ring(config.directory / f"{name}.ring"), _system(config, name)
         balance, database = await self._balance(config.pools[name]), config.pools[name].database

@@ -10,23 +10,27 @@ import signal
 import sqlite3
 import time
 import zlib
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
+from aiohttp import ClientError, ClientSession
 
+from equipoise import app, config
 from equipoise.core.events import Hello, Phase, RosterSeen, RoundEnded, RoundLive
 from equipoise.core.model import Mode, RoundId, ServerId, Side
 from equipoise.errors import LogError, StoreError
 from equipoise.service import diagnosis
 from equipoise.service.shared_pool import SharedPool
+from equipoise.shared.log import SharedLog
 from equipoise.store.notes import NOTES_SECONDS, SessionMemory
 from equipoise.store.past import VoidStrike
 from tests.chaos.machines import ratings_apart
-from tests.cli.house import serving
+from tests.cli.house import House, serving
 from tests.hosts import BOOT, GivenClock, Rig, roster, round_of
 from tests.opened_pool import Sharing
 from tests.postgres import PASSWORD, Between, Postgres, cluster
@@ -315,6 +319,42 @@ def test_a_daemon_that_was_killed_has_its_name_back_at_its_first_sign_of_life(
         second = next_sign(*first)
         assert (second[0][0], len(second)) == ("one", 1)
         assert "calls itself" not in (alone.folder / "daemon.log").read_text()
+
+
+def test_a_stop_ends_while_an_edit_waits_for_a_database_that_answers_nobody(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would answer within an hour, as far as this daemon knows."""
+    monkeypatch.setattr("equipoise.fleet.SharedLog", partial(SharedLog, seconds=3600.0))
+    database = postgres.database()
+
+    async def run(one: House, network: Between) -> None:
+        async with AsyncExitStack() as stack, ClientSession() as session:
+            address = await app.start(config.load(one.config, {}), stack, environ={})
+            token = {"Authorization": f"Bearer {(one.folder / 'owner.token').read_text().strip()}"}
+
+            async def edit(rating: int) -> int:
+                url = f"http://{address}/v1/admin/players/{player(1)}"
+                async with session.put(url, json={"rating": rating, "new": True}, headers=token) as answer:
+                    return answer.status
+
+            async with asyncio.timeout(60):
+                while await edit(1500) != 200:  # the log is begun meanwhile
+                    pass
+            network.to_client = False
+            asked = asyncio.create_task(edit(1600))
+            await until(lambda: any("_edit()" in repr(task) for task in asyncio.all_tasks()))
+            async with asyncio.timeout(60):
+                await stack.aclose()
+            with suppress(ClientError):
+                assert await asked != 200
+
+    async def begin() -> None:
+        async with Between(postgres.port) as network:
+            one = await asyncio.to_thread(house, tmp_path, "one", postgres.url(database, port=network.port))
+            await run(one, network)
+
+    asyncio.run(begin())
 
 
 def test_a_database_that_is_away_is_said_once_and_once_when_it_is_back(tmp_path: Path) -> None:

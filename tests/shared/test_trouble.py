@@ -422,6 +422,34 @@ def test_a_network_that_is_cut_stops_no_call_for_longer_than_its_time_and_no_oth
     asyncio.run(scenario(postgres.database()))
 
 
+HOUR = 3600.0
+
+
+def test_a_log_that_is_cut_keeps_nobody_waiting_not_who_connects_has_asked_or_stands_in_line(
+    postgres: Postgres,
+) -> None:
+    async def scenario(database: str) -> None:
+        async with Between(postgres.port) as network:
+            url = postgres.url(database, port=network.port)
+            async with opened(url, share=True, seconds=HOUR) as log:
+                network.to_server = False
+                other = SharedLog(url, PASSWORD, "two", seconds=HOUR)
+                calls = [log.state("main"), log.read("main", 0), append(log, round_event(1)), other.open()]
+                tasks = [asyncio.create_task(call) for call in calls]
+                tasks.append(asyncio.create_task(log.rewrite("main", lambda _: None)))
+                await asyncio.sleep(0.5)
+                assert not any(task.done() for task in tasks)
+                for each in (log, other):
+                    each.cut()
+                async with asyncio.timeout(60):
+                    assert {type(error) for error in await asyncio.gather(*tasks, return_exceptions=True)} == {LogError}
+                network.heal()
+                with pytest.raises(LogError, match="the daemon is being stopped"):
+                    await log.state("main")
+
+    asyncio.run(scenario(postgres.database()))
+
+
 PLAY = """
 import asyncio, sys, time
 from tests.shared.test_trouble import opened, play

@@ -485,7 +485,7 @@ class SharedPool(Pool):
         loop = asyncio.get_running_loop()
         futures = [self._answers.setdefault(entry.key, loop.create_future()) for entry in group.rounds]
         self._due.set()
-        if self._connected:
+        if self._connected and not self._log.is_cut:
             await asyncio.wait(futures, timeout=self.answer_seconds)
         if not all(future.done() for future in futures):
             try:  # what is in the log needs no ring any more

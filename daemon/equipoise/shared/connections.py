@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import re
 import socket
 import ssl
@@ -140,6 +141,7 @@ class Link:
         self._failures = 0
         self._not_before = 0.0
         self._failure: LogError | LogRefused | None = None
+        self._connecting: asyncio.Timeout | None = None
 
     @property
     def connected(self) -> bool:
@@ -176,13 +178,15 @@ class Link:
         if self._failure is not None and loop.time() < self._not_before:
             raise type(self._failure)(str(self._failure))
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(deadline) as self._connecting:
                 self._connection = await self._connect()
         except Exception as error:
             self._failure = translated(error, self._place) or LogError(f"{self._place}: {described(error)}")
-            self._not_before = loop.time() + min(LONGEST_PAUSE, 0.125 * 2**self._failures)
+            self._not_before = max(self._not_before, loop.time() + min(LONGEST_PAUSE, 0.125 * 2**self._failures))
             self._failures = min(self._failures + 1, 10)
             raise self._failure from error
+        finally:
+            self._connecting = None
         self._failure, self._failures = None, 0
         return self._connection
 
@@ -208,6 +212,13 @@ class Link:
         if self._connection is not None:
             self._connection.terminate()
             self._connection = None
+
+    def cut(self) -> None:
+        """Have what is under way fail at once, and all that comes."""
+        self._failure, self._not_before = LogError(f"{self._place}: the daemon is being stopped"), math.inf
+        if self._connecting is not None and not self._connecting.expired():
+            self._connecting.reschedule(asyncio.get_running_loop().time())
+        self._drop()
 
     async def close(self) -> None:
         """End the connection; what is under way on it fails."""

@@ -263,6 +263,9 @@ class SharedLog:
         self._telling: set[asyncio.Task[None]] = set()
         self._appender = Link(self._connect, seconds, self._place)
         self._reader = Link(self._connect_listener, seconds, self._place)
+        self._links = {self._appender, self._reader}
+        """All that there are now."""
+        self.is_cut = False
 
     async def open(self) -> None:
         """Connect, and make or check the tables."""
@@ -270,6 +273,15 @@ class SharedLog:
             raise LogRefused(f"{self._place}: the package asyncpg is missing: pipx inject equipoise asyncpg")
         async with self._reader.use():
             pass
+
+    def cut(self) -> None:
+        """Have every call that waits for the database fail, and those that come; call it again for what was begun.
+
+        What is not known to be in the log by then waits in the ring, and is found there or appended at the next start.
+        """
+        self.is_cut = True
+        for link in self._links:
+            link.cut()
 
     async def close(self) -> None:
         """End both connections; others see at once that this machine is gone."""
@@ -359,10 +371,12 @@ class SharedLog:
     async def _long(self) -> AsyncIterator[Connection]:
         """A connection of its own for what takes its time."""
         link = Link(self._connect, self._seconds, self._place)
+        self._links.add(link)
         try:
             async with link.use(LONG_SECONDS) as connection:
                 yield connection
         finally:
+            self._links.discard(link)
             await link.close()
 
     # Pools and their bases.
