@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing, suppress
@@ -112,6 +113,11 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
         notify("STOPPING=1")
         log.info("stopping")
+    # All is written and closed. A thread that reads or looks a name up for nobody any more cannot be ended, and Python
+    # would wait for it.
+    end = threading.Timer(STOP_SECONDS, os._exit, (os.EX_OK,))
+    end.daemon = True
+    end.start()
 
 
 def _keep_collections_short(stack: AsyncExitStack) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,26 @@ def test_sigterm_stops_the_daemon_gracefully_and_a_restart_goes_on(house: House)
     with serving(house) as (_, address):
         shown = ask(house, address, "player", "show", RED, "--json")
         assert json.loads(shown.stdout)["player"]["rounds"] == 1
+
+
+STOPPED = """
+import asyncio, os, signal, sys, time
+from pathlib import Path
+from equipoise import app, config
+
+async def run():
+    looking_up = asyncio.create_task(asyncio.to_thread(time.sleep, 3600))
+    asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+    await app.serve(config.load(Path(sys.argv[1]), {}))
+
+asyncio.run(run())
+"""
+
+
+def test_a_stop_waits_for_no_thread_that_cannot_be_ended(house: House) -> None:
+    """As one that asks a name server, which does not answer."""
+    stopped = subprocess.run([sys.executable, "-c", STOPPED, str(house.config)], timeout=60, check=False)
+    assert stopped.returncode == 0
 
 
 def test_serving_and_rating_loads_no_numba(house: House) -> None:
