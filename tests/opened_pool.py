@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
@@ -59,6 +60,15 @@ class Followed(SharedPool):
 
     async def close(self) -> None:
         await super().close()
+        await self._log.close()
+
+    async def kill(self) -> None:
+        """End as at the end of its process: what is under way is not."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        if self.follower is not None:
+            await self.follower.stop()
         await self._log.close()
 
 

@@ -13,14 +13,23 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.model import PlayerSummary
-from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
+from tests.opened_pool import Sharing, opened, rated_alone, stored_rounds, summary_of
 from tests.store.failing import locked
-from tests.store.samples import a_round, player
+from tests.store.samples import a_round, player, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.also_shared]
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 5
+
+SHARING = """
+import sys
+from tests.opened_pool import Followed, Sharing
+
+if len(sys.argv) > 3:
+    Sharing.database_of, Sharing.password = lambda _: sys.argv[2], sys.argv[3]
+    Followed.answer_seconds = 0.5
+"""
 
 RECORDER = """
 import asyncio, sys
@@ -40,7 +49,7 @@ async def play(at_once):
         for first in count(step=at_once):
             await asyncio.gather(*map(end, range(first, first + at_once)))
 
-asyncio.run(play(int(sys.argv[2])))
+asyncio.run(play(int(sys.argv[-1])))
 """
 
 DYING = """
@@ -66,10 +75,16 @@ asyncio.run(play())
 """
 
 
+def program(text: str, directory: Path) -> list[str]:
+    """A process that opens the pool in a folder as this run of the test does."""
+    shared = [] if Sharing.database_of is None else [Sharing.database_of(directory / "s.db"), Sharing.password]
+    return [sys.executable, "-c", SHARING + text, str(directory), *shared]
+
+
 @contextmanager
 def recorder(directory: Path, at_once: int = 1) -> Iterator[subprocess.Popen[str]]:
     """A process that has a pool open and waits for a line before it records rounds without end."""
-    command = [sys.executable, "-c", RECORDER, str(directory), str(at_once)]
+    command = [*program(RECORDER, directory), str(at_once)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, text=True, **pipes) as process:
         assert process.stdout is not None
@@ -89,7 +104,7 @@ def play_and_kill(process: subprocess.Popen[str], rounds: int) -> list[str]:
 
 async def _restart(directory: Path) -> PlayerSummary:
     async with opened(directory) as pool:
-        assert pool.ring_depth == 0
+        await until(lambda: not pool.ring_depth)
         return (await pool.summaries([player(1)]))[0]
 
 
@@ -120,7 +135,7 @@ def test_rounds_that_shared_a_commit_survive_kill_9_as_a_whole(tmp_path: Path) -
 
 
 def test_kill_9_in_the_middle_of_a_group_leaves_nothing_of_it(tmp_path: Path) -> None:
-    died = subprocess.run([sys.executable, "-c", DYING, str(tmp_path)], cwd=ROOT, check=False)
+    died = subprocess.run(program(DYING, tmp_path), cwd=ROOT, check=False)
     everything = [a_round(number) for number in range(6)]
 
     assert died.returncode == -signal.SIGKILL

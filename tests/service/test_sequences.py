@@ -49,7 +49,7 @@ from equipoise.store.store import Store
 from tests.daemons import RealDaemon
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
-from tests.opened_pool import new_pool
+from tests.opened_pool import Followed, new_pool
 from tests.pools import an_import
 from tests.store.samples import SERVER, a_round, player, with_spans
 
@@ -159,6 +159,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
+@pytest.mark.also_shared
 @pytest.mark.parametrize("own", ["joint", "synelo"])
 @settings(
     max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -207,6 +208,8 @@ class Life:
     async def end(self, *, killed: bool = False) -> None:
         if not killed:
             await self.pool.close()
+        elif isinstance(self.pool, Followed):
+            await self.pool.kill()
         elif self.pool.follower is not None:
             await self.pool.follower.stop()
         self.pool.ring.close()

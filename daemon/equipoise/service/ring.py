@@ -211,13 +211,18 @@ class Ring:
         else:  # it is read when those before it were applied
             self.overflowed += 1
 
+    def full(self) -> bool:
+        """Tell whether the disk has no room: what waits stays here until it has."""
+        with self._turn:
+            return not self._set_reserve()
+
     def slots(self) -> list[UnstoredRound]:
         """The rounds to apply next, oldest first, as many as memory holds. SpillError: the file cannot be read now.
 
         Empty while the disk is full: the store would write into the room that the reserve has left to this file.
         """
         with self._turn:
-            if self._keys and not self._set_reserve():
+            if self._keys and self.full():
                 return []
             if not self._slots and self._waits_in_file:
                 try:

@@ -487,7 +487,10 @@ class SharedPool(Pool):
         self._due.set()
         if self._connected and not self._log.is_cut:
             await asyncio.wait(futures, timeout=self.answer_seconds)
+        why = self._trouble or ""
         if not all(future.done() for future in futures):
+            if await asyncio.to_thread(self.ring.full):  # the store was not asked, which would say so
+                why = "the disk is full: make room there"
             try:  # what is in the log needs no ring any more
                 await asyncio.to_thread(self.ring.sync)
             except SpillError as error:
@@ -500,7 +503,7 @@ class SharedPool(Pool):
             else:
                 answer = future.result()
                 outcomes.append(answer if isinstance(answer, Exception) else Recorded("stored", answer))
-        self._whereabouts.say(outcomes, self.applied, self._trouble or "")
+        self._whereabouts.say(outcomes, self.applied, why)
         return outcomes
 
     async def _append_rounds(self) -> None:
