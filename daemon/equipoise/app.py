@@ -212,7 +212,7 @@ async def _serving(
     if any(pool.database for pool in config.pools.values()):
         scheduler.add("machines", Every(PUBLISH_SECONDS), fleet.publish)
         scheduler.add("bases", Daily(BASES_AT), fleet.renew_bases)
-    notices = Notices(fleet.hosts, fleet.pools, store, scheduler, peers, clock)
+    notices = Notices(fleet.hosts, fleet.pools, store, scheduler, peers, clock, lambda: fleet.elsewhere)
     webhooks = Webhooks(notices, config.directory, clock)
     stack.push_async_callback(webhooks.close)
     worker = Warm(Job.SPLITS, SolvedSplits, config.splits.seconds)

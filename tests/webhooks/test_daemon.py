@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import json
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from equipoise import app
 from equipoise.service import jobs
 from tests.cli.house import run
 from tests.daemons import RealDaemon
+from tests.postgres import PASSWORD, Postgres
+from tests.postgres import postgres as postgres
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.web.test_admin import crowd
-from tests.web.test_batches import batch
+from tests.web.test_batches import ROSTER, batch, ended
 from tests.webhooks.discord_server import discord, listening
+from tests.wire.samples import HELLO
 
 pytestmark = pytest.mark.slow
 
@@ -116,3 +125,132 @@ async def test_scripts_are_answered_and_the_daemon_stops_while_a_webhook_does_no
         began = time.monotonic()
         assert await asyncio.to_thread(daemon.stop) == 0
         assert time.monotonic() - began < 1.0
+
+
+@contextmanager
+def machine(folder: Path, number: int, database: str, notices: str) -> Iterator[Daemon]:
+    """A daemon of a shared pool with a game server of its own, and one that moves between all."""
+    folder.mkdir()
+    (folder / "site.key").write_text(f"whsec_{base64.b64encode(bytes(32)).decode()}")
+    (folder / "database").write_text(PASSWORD)
+    (folder / "database").chmod(0o600)
+    for name, secret in (("own", f"own {number}"), ("mover", "mover")):
+        (folder / name).write_text(hashlib.sha256(secret.encode()).hexdigest())
+    text = f"""
+silence_seconds = 10
+[web]
+port = 0
+[store]
+directory = "{{state}}"
+[shared]
+machine = "machine-{number}"
+[pool.main]
+balance = "synelo"
+database = "{database}"
+database_password_file = "database"
+[server.arena-{number}]
+secret_file = "own"
+[server.mover]
+secret_file = "mover"
+[token.owner]
+secret_file = "owner"
+role = "admin"
+{notices}
+"""
+    with running(folder, text) as daemon:
+        yield daemon
+
+
+class Community:
+    """Three machines of a shared pool, and what their webhooks were told: event, state and server."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.daemons: list[Daemon] = []
+        self.told: list[tuple[str, str, str | None]] = []
+        self._days: list[tuple[asyncio.AbstractEventLoop, jobs.Run]] = []
+        schedule = jobs.schedule_notices
+
+        def noted(scheduler: jobs.Scheduler, wanted: bool, look: jobs.Run, summarize: jobs.Run) -> None:
+            self._days.append((asyncio.get_running_loop(), summarize))
+            schedule(scheduler, wanted, look, summarize)
+
+        monkeypatch.setattr(jobs, "schedule_notices", noted)
+        monkeypatch.setattr(jobs, "NOTICES_SECONDS", 0.1)
+        monkeypatch.setattr(app, "PUBLISH_SECONDS", 0.2)
+
+    async def take(self, request: web.Request) -> web.Response:
+        lines = (await request.json())["notices"]
+        self.told += [(line["event"], line["state"], line["server"]) for line in lines]
+        return web.Response(status=204)
+
+    async def told_of(self, *notices: tuple[str, str, str | None]) -> None:
+        while not {*notices} <= {*self.told}:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+    async def sum_up(self) -> None:
+        """The time of the daily summary, on all machines."""
+        for loop, summarize in self._days:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(summarize(), loop))
+
+    async def post(self, number: int, name: str, *happened: dict[str, Any], seq: int, boot: int = 1) -> None:
+        body = json.dumps(batch(seq, *happened, server=name, boot=boot)).encode()
+        secret = "mover" if name == "mover" else f"own {number}"
+        request = self.daemons[number].request
+        answer = await asyncio.to_thread(request, "POST", "/v1/events", body, authorization=f"Bearer {secret}")
+        assert answer.status == 200, answer.raw
+
+    async def servers(self, number: int) -> Any:
+        return (await asyncio.to_thread(self.daemons[number].call, "GET", "/v1/admin/servers")).body
+
+    async def see_each_other(self) -> None:
+        for number in range(len(self.daemons)):
+            while len((await self.servers(number))["elsewhere"]) < 2 * len(self.daemons) - 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+    async def move(self) -> None:
+        """`mover` goes from machine 0 to machine 1, and plays there until it has fallen silent on the other."""
+        await self.post(1, "mover", HELLO, ROSTER, ended(2), seq=1, boot=2)
+        for seq in count(2):
+            await asyncio.sleep(0.2)
+            await self.post(1, "mover", seq=seq, boot=2)
+            if {each["server"]: each["lost"] for each in (await self.servers(0))["servers"]}["mover"]:
+                return
+
+
+@pytest.mark.world
+async def test_three_machines_of_a_shared_pool_tell_each_thing_once(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    players = [{"id": str(76561197960287930 + one), "side": ("red", "blu")[one > 3]} for one in range(5)]
+    live = {"kind": "round_live", "round": "2-1", "players": players}
+    koth = {**HELLO, "map": "koth_viaduct", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+    house, own = Community(monkeypatch), ["arena-0", "arena-1", "arena-2"]
+    summaries = [("summary", "news", name) for name in (*own, "mover")]
+    async with discord(time.monotonic) as server, listening(house.take) as port, asyncio.timeout(120):
+        database = postgres.url(await asyncio.to_thread(postgres.database))
+        with ExitStack() as stack:
+            for number in range(3):
+                one = machine(tmp_path / f"{number}", number, database, tables(server.url(), port))
+                house.daemons.append(stack.enter_context(one))
+            await house.see_each_other()
+            await house.sum_up()
+            await house.told_of(("summary", "news", None))
+            for number, name in enumerate(own):
+                await house.post(number, name, HELLO, ROSTER, ended(1), seq=1)
+            await house.post(0, "mover", HELLO, ROSTER, ended(1), seq=1)
+            await house.move()
+            await house.told_of(*(("lost", "fault", name) for name in own))
+            await house.sum_up()
+            await house.post(2, "arena-2", koth, {**ROSTER, "players": players}, live, seq=1, boot=2)
+            await asyncio.to_thread(house.daemons[2].call, "POST", "/v1/admin/servers/arena-2/scramble", {})
+            await house.post(2, "arena-2", seq=2, boot=2)
+            await house.told_of(*summaries, ("scramble", "news", "arena-2"), ("lost", "over", "arena-2"))
+        assert Counter(house.told) == Counter(
+            [
+                *summaries,
+                ("summary", "news", None),
+                *(("lost", "fault", name) for name in own),
+                ("lost", "over", "arena-2"),
+                ("scramble", "news", "arena-2"),
+            ]
+        )

@@ -21,9 +21,11 @@ from equipoise.service.host import Host
 from equipoise.service.jobs import Every, Scheduler, schedule_notices
 from equipoise.service.metrics import Metrics
 from equipoise.service.notices import Notice, Notices
+from tests.chaos.daemon import free_port
 from tests.game.rcon_servers import source_server
 from tests.game.test_peers import rcon
 from tests.hosts import SERVER, Rig, player, roster
+from tests.opened_pool import Sharing
 from tests.store.failing import locked
 
 FOUR = roster([1, 2], [3, 4])
@@ -41,7 +43,7 @@ class House(Rig):
         self.scheduler = Scheduler(Metrics())
         self.hosts = {SERVER: self.host}
         self.pools = {"main": self.pool}
-        self.notices = Notices(self.hosts, self.pools, self.store, self.scheduler, self.peers, self.clock)
+        self.notices = Notices(self.hosts, self.pools, self.store, self.scheduler, self.peers, self.clock, list)
         assert await self.notices.look() == [], "a start has nothing to tell"
         return self
 
@@ -128,7 +130,7 @@ async def test_what_happened_before_the_start_is_not_told(tmp_path: Path) -> Non
     async with Rig(tmp_path) as rig:
         rig.host._journal.note("scramble", "long ago")
         rig.host._journal.flush()
-        again = Notices({SERVER: rig.host}, {}, rig.store, Scheduler(Metrics()), PeerServers({}), rig.clock)
+        again = Notices({SERVER: rig.host}, {}, rig.store, Scheduler(Metrics()), PeerServers({}), rig.clock, list)
         assert await again.look() == []
         assert await again.look() == []
 
@@ -179,6 +181,19 @@ async def test_a_locked_store_and_the_rounds_that_wait_for_it_are_told_when_it_l
             "the store takes rounds again, after 71 s",
             "no round of pool main waits for the store any more, after 71 s",
         ]
+
+
+async def test_what_is_about_a_machine_of_a_shared_pool_begins_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"postgresql://equipoise@127.0.0.1:{free_port()}/away"
+    monkeypatch.setattr(Sharing, "database_of", staticmethod(lambda _: url))
+    async with house(tmp_path / "machine-1") as rig:
+        await rig.hello(FOUR)
+        assert (await rig.play("r1", FOUR, Side.A)).rounds == {"r1": "kept"}
+        assert await rig.later() == []
+        await rig.post()
+        assert await rig.later(61) == ["machine-1: rounds of pool main that wait for the log: 1"]
 
 
 async def test_a_backup_that_fails_is_told_and_that_one_was_made_again(tmp_path: Path) -> None:

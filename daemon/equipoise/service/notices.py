@@ -3,6 +3,9 @@
 Every ten seconds the state of everything is compared with that of the last look, and new lines of the decision log are
 read: so nothing waits for a notice, and whatever happens between two looks makes few of them.
 
+Of machines that share a pool each tells of its own game servers and of itself, by name; of a server that is silent here
+while another one hears it, that one tells.
+
 A notice names no player: a channel may be public, and what was posted there is not taken back when somebody is
 forgotten.
 """
@@ -10,7 +13,7 @@ forgotten.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from statistics import fmean
@@ -25,6 +28,7 @@ from equipoise.service.host import Host
 from equipoise.service.jobs import Scheduler
 from equipoise.service.pool import Pool
 from equipoise.service.status import ServerStatus
+from equipoise.shared.log import Server as PublishedServer
 from equipoise.store.notes import NEW_TEAMS, Decision
 from equipoise.store.store import Store
 
@@ -109,9 +113,11 @@ class Notices:
         scheduler: Scheduler,
         game_servers: GameServers,
         clock: Clock,
+        elsewhere: Callable[[], Sequence[PublishedServer]],
     ) -> None:
         self._hosts, self._pools, self._store = hosts, pools, store
         self._scheduler, self._game_servers, self._clock = scheduler, game_servers, clock
+        self._elsewhere = elsewhere
         self._faults: dict[tuple[str, str], _Fault] = {}
         self._last: int | None = None
         """The number of the last decision that was read; None: before the first look, which tells of no older one."""
@@ -130,7 +136,7 @@ class Notices:
         for pool in tuple(self._pools):
             for row in await self._store.rounds_on_maps(pool, now - DAY, MOST_ROUNDS):
                 chances[row.server].append(max(row.prediction, 1.0 - row.prediction))
-        changes = await self._store.changes_of_sides(now - DAY)
+        changes, moved = await self._store.changes_of_sides(now - DAY), self._moved()
         teams = Counter(change.server for change in changes if change.new_teams)
         notices = [
             Notice(
@@ -142,33 +148,52 @@ class Notices:
                 f"the favourite had {percent(fmean(favourites))} on average",
             )
             for server, favourites in sorted(chances.items())
+            if server in self._hosts and server not in moved
         ]
-        return notices or [Notice("summary", "news", None, now, "no round was rated in the last 24 hours")]
+        if not chances and self._machine <= min((each.machine for each in self._elsewhere()), default=self._machine):
+            notices.append(Notice("summary", "news", None, now, "no round was rated in the last 24 hours"))
+        return notices
 
     def status(self, servers: Collection[str] = ()) -> list[str]:
         """Return a line on each of these servers, or on all."""
-        return [_line(host) for host in self._hosts.values() if not servers or host.server in servers]
+        moved = self._moved()
+        return [
+            _line(host) for name, host in self._hosts.items() if (not servers or name in servers) and name not in moved
+        ]
+
+    @property
+    def _machine(self) -> str:
+        """This machine's name among those that share a pool; empty: it shares none."""
+        states = (pool.sharing for pool in self._pools.values())
+        return next((state.machine for state in states if state is not None), "")
+
+    def _moved(self) -> set[ServerId]:
+        """Return the servers that are silent here while another machine hears them."""
+        heard = {each.server for each in self._elsewhere() if not each.status.get("lost", True)}
+        return {name for name, host in self._hosts.items() if name in heard and host.status().lost}
 
     def _compare(self) -> Iterator[Notice]:
         now, before, self._faults = self._clock.monotonic(), self._faults, {}
+        where = f"{self._machine}: " if self._machine else ""
         for subject in self._subjects():
-            key = subject.event, subject.about
+            key, about = (subject.event, subject.about), "" if subject.server else where
             fault = before.get(key)
             if subject.fault:
                 fault = self._faults[key] = fault or _Fault(now - subject.age)
                 if not fault.told and now - fault.since >= subject.patience:
                     fault.told = True
-                    yield Notice(subject.event, "fault", subject.server, self._clock.epoch(), subject.fault)
+                    yield Notice(subject.event, "fault", subject.server, self._clock.epoch(), about + subject.fault)
             elif fault is not None and fault.told:
-                text = f"{subject.over}, after {span(now - fault.since)}"
+                text = f"{about}{subject.over}, after {span(now - fault.since)}"
                 yield Notice(subject.event, "over", subject.server, self._clock.epoch(), text)
 
     def _subjects(self) -> Iterator[_Subject]:
         """All that may be told as a fault. What is not here any more, as a removed server, is forgotten silently."""
-        epoch = self._clock.epoch()
+        epoch, moved = self._clock.epoch(), self._moved()
         for name, host in self._hosts.items():
             age = host.silent_seconds() or 0.0
-            yield _Subject("lost", name, name, _silence(host), f"{name}: its script is back", age=age)
+            silence = "" if name in moved else _silence(host)
+            yield _Subject("lost", name, name, silence, f"{name}: its script is back", age=age)
             refusals = host.refused.current(epoch)
             # Neither where it was wrong nor how: that may be a player's id or name.
             what = f"{name}: batches of its script are refused ({refusals[-1].code})" if refusals else ""
@@ -184,8 +209,9 @@ class Notices:
         patience = 0.0 if health.state == "damaged" else LASTING_SECONDS
         yield _Subject("store", "", None, what, "the store takes rounds again", patience)
         for pool in self._pools.values():
-            what = f"rounds of pool {pool.name} that wait for the store: {pool.ring_depth}" if pool.ring_depth else ""
-            over = f"no round of pool {pool.name} waits for the store any more"
+            place = "store" if pool.sharing is None else "log"
+            what = f"rounds of pool {pool.name} that wait for the {place}: {pool.ring_depth}" if pool.ring_depth else ""
+            over = f"no round of pool {pool.name} waits for the {place} any more"
             yield _Subject("waiting", pool.name, None, what, over, LASTING_SECONDS)
         for job in self._scheduler.status():
             if job.name == "backup":
