@@ -121,16 +121,16 @@ class Attendance:
                 b.get(player, 0.0),
                 stay.fought,
                 left=stay.since is None,
-                spans=() if live is None else _since(live, (*stay.spans, *stay.running(now))),
+                spans=()
+                if live is None
+                else tuple(
+                    Span(span.side, span.start - live, span.end - live, span.role)
+                    for span in (*stay.spans, *stay.running(now))
+                ),
                 counts=deeds.get(player),
             )
             for player, stay in self._stays.items()
         )
-
-
-def _since(live: float, spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Spans on the game's clock as seconds since the round went live."""
-    return tuple(Span(span.side, span.start - live, span.end - live, span.role) for span in spans)
 
 
 Where: TypeAlias = tuple[Side | None, bool]
@@ -167,22 +167,6 @@ class Client:
         return self.side, self.waiting
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A player asked for a side (None: any) and is held until the answer comes, or until this time."""
-
-    side: Side | None
-    until: float
-
-
-@dataclass(frozen=True, slots=True)
-class PendingMove:
-    """A move that waits for its player's death, until this time at the latest."""
-
-    move: Move
-    until: float
-
-
 @dataclass(slots=True)
 class RunningRound:
     """A round since it went live."""
@@ -212,8 +196,10 @@ class GameServer:
         self._maps = 1
         self._rounds = 0
         self._round: RunningRound | None = None
-        self._wishes: dict[PlayerId, Wish] = {}
-        self._moves: list[PendingMove] = []
+        self._wishes: dict[PlayerId, tuple[Side | None, float]] = {}
+        """Side (None: any) that a player asked for who is held until the answer comes, and until when at the latest."""
+        self._moves: list[tuple[Move, float]] = []
+        """Moves that wait for their player's death, and until when at the latest."""
         self._reported: dict[PlayerId, Where] = {}
         """Side of each player by the last event that said so."""
         self.roster_due = False
@@ -231,7 +217,7 @@ class GameServer:
 
     def to_be_moved(self) -> tuple[PlayerId, ...]:
         """The players whose move waits for their death."""
-        return tuple(order.move.player for order in self._moves)
+        return tuple(move.player for move, _ in self._moves)
 
     @property
     def arena(self) -> bool:
@@ -319,13 +305,11 @@ class GameServer:
     def pass_time(self, seconds: float) -> None:
         """The clock goes on; moves whose deadline has come are carried out, and no player is held too long."""
         self.clock += seconds
-        # A copy: moves that are carried out are taken from the list.
-        for order in [entry for entry in self._moves if entry.until <= self.clock]:
-            self._carry_out(order)
-        for player, wish in list(self._wishes.items()):
-            if wish.until <= self.clock:
+        self._carry_out(*(move for move, until in self._moves if until <= self.clock))
+        for player, (side, until) in list(self._wishes.items()):
+            if until <= self.clock:
                 del self._wishes[player]
-                self._put(player, self.locked(player) or wish.side or min(Side, key=lambda side: len(self.on(side))))
+                self._put(player, self.locked(player) or side or min(Side, key=lambda each: len(self.on(each))))
 
     def connect(self, player: PlayerId) -> None:
         """A player joins; in arena they wait for the next round, in NS2 they stand in the ready room."""
@@ -337,14 +321,14 @@ class GameServer:
         del self.clients[player]
         self._reported.pop(player, None)
         self._wishes.pop(player, None)
-        self._moves = [entry for entry in self._moves if entry.move.player != player]
+        self._moves = [entry for entry in self._moves if entry[0].player != player]
         if self._round:
             self._round.attendance.leave(player, self.clock)
         self._events.append(e.PlayerLeft(self.clock, player))
 
     def want(self, player: PlayerId, side: Side | None) -> None:
         """A player asks for a side, None: any; they are held until they are placed."""
-        self._wishes[player] = Wish(side, self.clock + HELD_SECONDS)
+        self._wishes[player] = side, self.clock + HELD_SECONDS
         self._events.append(e.SideWanted(self.clock, player, side))
 
     def say(self, player: PlayerId | None, *words: str, admin: bool = False) -> None:
@@ -394,8 +378,7 @@ class GameServer:
     def die(self, player: PlayerId) -> None:
         """A player dies; a move that waited for this is carried out."""
         self.clients[player].alive = False
-        for order in [entry for entry in self._moves if entry.move.player == player]:
-            self._carry_out(order)
+        self._carry_out(*(move for move, _ in self._moves if move.player == player))
 
     def end_round(
         self,
@@ -443,9 +426,9 @@ class GameServer:
             case Move() if order.player not in self.clients:
                 return self._fail(order.order, "left")
             case Move():
-                self._moves.append(PendingMove(order, self.clock + order.deadline))
+                self._moves.append((order, self.clock + order.deadline))
             case Cancel():
-                self._moves = [entry for entry in self._moves if entry.move.order != order.order]
+                self._moves = [entry for entry in self._moves if entry[0].order != order.order]
             case Place():
                 return self._place(order)
             case Lock():
@@ -491,10 +474,11 @@ class GameServer:
             self._put(order.player, order.side)
         return client.where != before
 
-    def _carry_out(self, pending: PendingMove) -> None:
-        self._moves.remove(pending)
-        self._put(pending.move.player, pending.move.side)
-        self._done(pending.move.order)
+    def _carry_out(self, *moves: Move) -> None:
+        self._moves = [entry for entry in self._moves if entry[0] not in moves]
+        for move in moves:
+            self._put(move.player, move.side)
+            self._done(move.order)
 
     def _done(self, order: OrderId) -> None:
         self._events.append(e.OrderDone(self.clock, order))
