@@ -134,5 +134,5 @@ def test_a_regular_who_goes_for_good_is_replaced_while_the_others_play() -> None
     gone = found[0] - found[-1]
     assert len(set().union(*found)) == pytest.approx(20 + 50, abs=15)
     assert len(gone) > 10
-    assert gone <= {person.id for person in population.everybody()}
+    assert gone <= {person.id for person in (*population.people, *population.gone)}
     assert not gone & {person.id for person in population.people}

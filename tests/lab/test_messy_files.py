@@ -206,7 +206,7 @@ def said(matches: Path, people: Path | None, reading: Reading | None = None) -> 
     """All faults of files, with short names of these."""
     try:
         reading = reading or read(matches, people)
-        text = "\n".join(reading.faults.texts(reading.faults.facts()))
+        text = "\n".join(reading.faults.texts(reading.faults.counts))
     except RatingError as error:
         text = str(error)
     return text.replace(str(matches), "M").replace(str(people), "P")

@@ -230,7 +230,7 @@ def refused(files: tuple[Path, Path]) -> str:
         faults = read(*files).faults
     except RatingError as error:
         return str(error)
-    return "\n".join(faults.texts(faults.facts())) or "accepted"
+    return "\n".join(faults.texts(faults.counts)) or "accepted"
 
 
 def test_a_bad_match_is_refused_with_file_and_line(tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ class Faults:
     """Faults of files, by the fact that they make unknown; those of "" stop every reader."""
 
     def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        """How many there are of each fact."""
         self._shown: dict[str, list[tuple[str, int, str]]] = {}
-        self._counts: Counter[str] = Counter()
 
     def add(self, fact: str, table: Table, rows: Flags | Offsets, reason: Callable[[int], str]) -> None:
         """Note rows, a mask or their numbers; `reason` says what is wrong with one."""
@@ -66,24 +67,20 @@ class Faults:
         if not len(numbers):
             return
         self.lines(fact, table.name, ((int(table.lines[row]), reason(row)) for row in numbers[:SHOWN].tolist()))
-        self._counts[fact] += max(0, len(numbers) - SHOWN)
+        self.counts[fact] += max(0, len(numbers) - SHOWN)
 
     def lines(self, fact: str, file: str, lines: Iterable[tuple[int, str]]) -> None:
         """Note lines, each with what is wrong with it; line 0 is the whole file."""
         for line, reason in lines:
-            self._counts[fact] += 1
-            if self._counts[fact] <= 2 * SHOWN:  # Those of one file do not hide those of the other.
+            self.counts[fact] += 1
+            if self.counts[fact] <= 2 * SHOWN:  # Those of one file do not hide those of the other.
                 self._shown.setdefault(fact, []).append((file, line, printable(reason)))
-
-    def facts(self) -> list[str]:
-        """The facts that faults make unknown."""
-        return list(self._counts)
 
     def texts(self, facts: Collection[str]) -> list[str]:
         """The first faults that make these facts unknown, and how many more there are, as lines of text."""
         shown = self.first(facts)
         lines = [f"{file}:{line}: {reason}" if line else f"{file}: {reason}" for file, line, reason in shown]
-        more = self.count(facts) - len(lines)
+        more = sum(self.counts[fact] for fact in facts) - len(lines)
         return lines + ([f"and {more:,} more"] if more > 0 else [])
 
     def first(self, facts: Collection[str]) -> list[tuple[str, int, str]]:
@@ -92,12 +89,9 @@ class Faults:
         files = list(dict.fromkeys(file for file, _, _ in shown))
         return sorted(shown, key=lambda fault: (files.index(fault[0]), fault[1]))[:SHOWN]
 
-    def count(self, facts: Collection[str]) -> int:
-        """How many faults make these facts unknown."""
-        return sum(self._counts[fact] for fact in facts)
-
-    def __contains__(self, fact: str) -> bool:
-        return self._counts[fact] > 0
+    def each(self) -> list[tuple[str, str, int, str]]:
+        """The first faults of each fact: the fact, file, line, and what is wrong with it."""
+        return [(fact, *fault) for fact in self.counts for fault in self.first([fact])]
 
     def stop(self, facts: Collection[str] = ("",)) -> None:
         """RatingError with the faults that make one of these facts unknown, if there are some."""
@@ -449,7 +443,7 @@ def _by_python(shape: _Shape, pieces: Iterable[bytes]) -> _Body:
             parts.append(np.fromiter((column[row[place].strip(blanks)] for row in taken), np.int32, len(taken)))
     done: list[Words | Figures] = []
     for (_, kind), column, parts in zip(shape.columns, columns, numbers, strict=True):
-        places = _joined(parts, np.int32)
+        places = np.concatenate([np.empty(0, np.int32), *parts])
         done.append(Words(places, None, list(column)) if kind == "words" else _figures(list(column), places, kind))
     return _Body(done, lines, wrong)
 
@@ -584,10 +578,6 @@ def _loaded() -> bool:
 def _kernels() -> Any:
     kernels = (cells.split, cells.number_texts, cells.read_figures, cells.fill_slots)
     return tuple(compiled(kernel, **UNCOUNTED) for kernel in kernels)
-
-
-def _joined(parts: Sequence[Any], kind: type[Any]) -> Any:
-    return np.concatenate(parts) if parts else np.empty(0, kind)
 
 
 def _text(file: str, raw: bytes, line: int) -> str:

@@ -62,11 +62,10 @@ def checked(reading: Reading) -> Json:
         "matches": None if history is None else len(history),
         "players": None if history is None else len(history.players),
         "faults": {
-            "count": faults.count(faults.facts()),
+            "count": faults.counts.total(),
             "first": [
                 {"fact": fact or None, "file": file, "line": line or None, "reason": reason, "stops": stopped(fact)}
-                for fact in faults.facts()
-                for file, line, reason in faults.first([fact])
+                for fact, file, line, reason in faults.each()
             ],
         },
     }
@@ -183,12 +182,7 @@ def fitted(ended: Convergence, board: Leaderboard) -> Json:
 def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]], balance: Model | None = None) -> Json:
     """A scenario, the system that made the teams of all pools if one did, and the summary of each system's pool."""
     return {
-        "scenario": asdict(scenario) | {"mode": scenario.mode.value, "attendance": scenario.attendance.value},
+        "scenario": asdict(scenario) | {"mode": scenario.mode.value},
         "balance": balance and model(balance),
-        "pools": [{"model": model(name), **_summary(summary)} for name, summary in summaries],
+        "pools": [{"model": model(name), **asdict(summary)} for name, summary in summaries],
     }
-
-
-def _summary(summary: Summary) -> Json:
-    groups = [asdict(group) | {"kind": group.kind.value} for group in summary.groups]
-    return asdict(summary) | {"groups": groups}

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -100,16 +100,6 @@ ALWAYS = ("", "weight", "fraction_played")
 
 
 @dataclass(frozen=True, slots=True)
-class _People:
-    """The participants, in the order of matches and teams."""
-
-    players: tuple[PlayerId, ...]
-    members: Numbers
-    teams: Offsets
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """A history as it was read from files, with the faults in them, and how they were understood."""
 
@@ -191,16 +181,13 @@ def read(matches: Path, participants: Path | None) -> Reading:
         file = file.without("match_id")
     whose = _teams(file, faults) if people is None else _participants(file, people, sides, faults)
     history = None
-    if "" not in faults:
+    if "" not in faults.counts:
         history = History(
-            players=whose.players,
             matches=np.arange(0, 2 * len(file) + 1, 2, dtype=np.int64),
-            teams=whose.teams,
-            members=whose.members,
             ranks=ranks,
             started_at=started_at,
-            unread={fact: "\n".join(faults.texts([fact])) for fact in faults.facts()},
-            **whose.facts,
+            unread={fact: "\n".join(faults.texts([fact])) for fact in faults.counts},
+            **whose,
             **facts,
         )
         understood |= _summary(history)
@@ -333,14 +320,8 @@ def _numbers(
     file: Table, name: str, fact: str, faults: Faults, low: float, high: float, *, percent: bool = False
 ) -> Floats:
     """Shape (rows,): a column of numbers within bounds, NaN where there is none, or a fault."""
-    column, odd, reasons = file.figures(name), list[float](), dict[int, str]()
-    parse = values.numbers(low, high, percent=percent)
-    for number, text in enumerate(column.odd.texts):
-        try:
-            odd.append(parse(text))
-        except ValueError as error:
-            odd.append(np.nan)
-            reasons[number] = str(error)
+    column = file.figures(name)
+    odd, reasons = _each(column.odd.texts, values.numbers(low, high, percent=percent), np.nan)
     _note_odd(file, name, fact, reasons, faults)
     read = column.with_odd(odd)
     beyond = (read < low) | (read > high)
@@ -353,17 +334,24 @@ def _numbers(
 
 def _parsed(file: Table, name: str, fact: str, faults: Faults, parse: Callable[[str], T], otherwise: T) -> list[T]:
     """The values of a column's distinct texts; `parse` raises ValueError with the reason why a text is refused."""
-    column, read, reasons = file.words(name), list[T](), dict[int, str]()
-    for number, text in enumerate(column.texts):
+    column = file.words(name)
+    read, reasons = _each(column.texts, parse, otherwise)
+    if reasons:
+        rows = np.isin(column.numbers, list(reasons))
+        faults.add(fact, file, rows, lambda row: f"{name} {column.at(row)!r} {reasons[int(column.numbers[row])]}")
+    return read
+
+
+def _each(texts: Sequence[str], parse: Callable[[str], T], otherwise: T) -> tuple[list[T], dict[int, str]]:
+    """The values of texts, and why those are refused that stand for `otherwise`, by number."""
+    read, reasons = list[T](), dict[int, str]()
+    for number, text in enumerate(texts):
         try:
             read.append(parse(text))
         except ValueError as error:
             read.append(otherwise)
             reasons[number] = str(error)
-    if reasons:
-        rows = np.isin(column.numbers, list(reasons))
-        faults.add(fact, file, rows, lambda row: f"{name} {column.at(row)!r} {reasons[int(column.numbers[row])]}")
-    return read
+    return read, reasons
 
 
 def _surroundings(file: Table, sides: tuple[str, ...], faults: Faults) -> dict[str, Any]:
@@ -420,7 +408,8 @@ def _sides(file: Table, faults: Faults) -> dict[str, Any]:
     return {"side": by_pair[numbers].ravel(), "sides": names}
 
 
-def _teams(file: Table, faults: Faults) -> _People:
+def _teams(file: Table, faults: Faults) -> dict[str, Any]:
+    """Return the fields of `History` about participants where each team is one."""
     one, two = file.words("team1_name"), file.words("team2_name")
     codes = {name: number for number, name in enumerate(dict.fromkeys((*one.texts, *two.texts)))}
     first, second = (
@@ -430,11 +419,15 @@ def _teams(file: Table, faults: Faults) -> _People:
     faults.add("", file, nameless, lambda row: "a team without a name")
     faults.add("", file, (first == second) & ~nameless, lambda row: f"{one.at(row)} on both sides")
     members = np.column_stack((first, second)).ravel()
-    return _People(tuple(map(PlayerId, codes)), members, np.arange(len(members) + 1, dtype=np.int64))
+    return {
+        "players": tuple(map(PlayerId, codes)),
+        "members": members,
+        "teams": np.arange(len(members) + 1, dtype=np.int64),
+    }
 
 
-def _participants(matches: Table, file: Table, sides: tuple[str, ...], faults: Faults) -> _People:
-    """The rows of the second file, sorted into the order of the first."""
+def _participants(matches: Table, file: Table, sides: tuple[str, ...], faults: Faults) -> dict[str, Any]:
+    """Return the same fields from the rows of the second file, sorted into the order of the first."""
     ids, own = matches.words("match_id"), file.words("match_id")
     # The place of each match among those that are sorted by time.
     places = np.full(len(ids) + 1, UNKNOWN)
@@ -473,10 +466,9 @@ def _participants(matches: Table, file: Table, sides: tuple[str, ...], faults: F
     # Files are sorted as a rule: a slice copies nothing.
     order = slice(None) if np.all(np.diff(team) >= 0) else np.argsort(team, kind="stable")
     facts: dict[str, Any] = {name: array[order] for name, array in _personal(file, faults).items()}
-    facts["classes"], seconds = _class_seconds(file, faults)
-    facts["class_seconds"] = None if seconds is None else seconds[order]
+    facts |= _class_seconds(file, order, faults)
     facts["spans"] = _spans_of(file, order, faults)
-    return _People(players, who.numbers[order], _offsets(sizes), facts)
+    return facts | {"players": players, "members": who.numbers[order], "teams": _offsets(sizes)}
 
 
 def _team_of(matches: Table, file: Table, match: Offsets, sides: tuple[str, ...]) -> Offsets:
@@ -541,15 +533,14 @@ def _personal(file: Table, faults: Faults) -> dict[str, Floats | Flags | Numbers
     return facts
 
 
-def _class_seconds(file: Table, faults: Faults) -> tuple[tuple[str, ...], Floats | None]:
-    """The classes, and the seconds of each row's player as each of them, shape (rows, classes)."""
+def _class_seconds(file: Table, order: slice | Offsets, faults: Faults) -> dict[str, Any]:
+    """Return the fields of `History` about classes, the rows in the given order."""
     if not file.words("classes"):
-        return (), None
-    nothing: dict[str, float] = {}
-    by_class = _parsed(file, "classes", "class_seconds", faults, _seconds_by_class, nothing)
+        return {}
+    by_class = _parsed(file, "classes", "class_seconds", faults, _seconds_by_class, dict[str, float]())
     classes = tuple(dict.fromkeys(name for each in by_class for name in each))
     seconds = np.array([[each.get(name, 0.0) for name in classes] for each in by_class], np.float64)
-    return classes, seconds[file.words("classes").numbers]
+    return {"classes": classes, "class_seconds": seconds[file.words("classes").numbers[order]]}
 
 
 def _seconds_by_class(text: str) -> dict[str, float]:
@@ -600,7 +591,7 @@ def _spans_of(file: Table, order: slice | Offsets, faults: Faults) -> Spans | No
         return len(stretches)
 
     counts = np.array(_parsed(file, "spans", "spans", faults, parse, 0), np.int64)
-    if "spans" in faults or not counts.any():
+    if "spans" in faults.counts or not counts.any():
         return None
     first, rows = _offsets(counts), column.numbers[order]
     starts = _offsets(counts[rows])

@@ -164,16 +164,15 @@ def checked(reading: Reading) -> list[Table]:
         Table("Columns", ("in the file", "read as", "file"), columns, texts=3),
     ]
     faults = reading.faults
-    if not faults.facts():
+    if not faults.counts:
         return tables
     rows = tuple(
         (f"{Path(file).name}:{line}", reason, ", ".join(stopped(fact)) or "none")
-        for fact in faults.facts()
-        for file, line, reason in faults.first([fact])
+        for fact, file, line, reason in faults.each()
     )
-    more = faults.count(faults.facts()) - len(rows)
-    title = f"{faults.count(faults.facts()):,} faults"
-    return [*tables, Table(title, ("where", "what", "stops"), rows, f"and {more:,} more" if more else "", texts=3)]
+    count = faults.counts.total()
+    note = f"and {count - len(rows):,} more" if count > len(rows) else ""
+    return [*tables, Table(f"{count:,} faults", ("where", "what", "stops"), rows, note, texts=3)]
 
 
 def leaderboard(board: Leaderboard) -> Table:
@@ -210,7 +209,7 @@ def _cell(key: str, value: object) -> str:
 
 def scenario(played: Scenario) -> Table:
     """The scenario that was simulated."""
-    settings = asdict(played) | {"mode": played.mode.value, "attendance": played.attendance.value}
+    settings = asdict(played) | {"mode": played.mode.value}
     rows = tuple((name.replace("_", " "), f"{value}") for name, value in settings.items())
     return Table(
         "Scenario", ("what", "value"), rows, "Skill is in log-odds; equipoise lab simulate --help says what each is."

@@ -6,10 +6,11 @@ The field names of `Summary` and its parts are those of `equipoise lab simulate 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 from statistics import fmean
 
 import numpy as np
@@ -46,31 +47,24 @@ class Together:
     Again(share=1.0, chance=0.4)
     """
 
-    _met: dict[frozenset[Hashable], list[int]] = field(default_factory=dict)
-    """Rounds on one side and on either, by pair."""
+    _met: Counter[frozenset[Hashable]] = field(default_factory=Counter)
+    _together: Counter[frozenset[Hashable]] = field(default_factory=Counter)
+    """Rounds on either side, and on one side, by pair."""
 
     def count(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> None:
         """Add a round; one against one has no pairs and counts for nothing."""
         if max(len(a), len(b)) < 2:
             return
-        for side in (a, b):
-            for pair in combinations(side, 2):
-                self._add(frozenset(pair), 1)
-        for pair in product(a, b):
-            self._add(frozenset(pair), 0)
-
-    def _add(self, pair: frozenset[Hashable], together: int) -> None:
-        met = self._met.setdefault(pair, [0, 0])
-        met[0] += together
-        met[1] += 1
+        self._met.update(map(frozenset, combinations((*a, *b), 2)))
+        self._together.update(frozenset(pair) for side in (a, b) for pair in combinations(side, 2))
 
     def again(self) -> Again | None:
         """Over all pairs of rounds; None where no two players were on one side who met in another round."""
+        met = [(self._together[pair], rounds) for pair, rounds in self._met.items() if rounds > 1]
         # Of a pair with n rounds, m on one side: each of the m has n − 1 others, of which m − 1 are on one side.
-        others = sum(m * (n - 1) for m, n in self._met.values())
+        others = sum(m * (n - 1) for m, n in met)
         if not others:
             return None
-        met = [(m, n) for m, n in self._met.values() if n > 1]
         chance = sum(m for m, _ in met) / sum(n for _, n in met)
         return Again(sum(m * (m - 1) for m, _ in met) / others, chance)
 
@@ -241,27 +235,27 @@ class Summary:
 class BenchTurns:
     """One map's bench: in how many rounds each player was on the server, and in how many they sat out."""
 
-    here: dict[PlayerId, int] = field(default_factory=dict)
-    benched: dict[PlayerId, int] = field(default_factory=dict)
+    here: Counter[PlayerId] = field(default_factory=Counter)
+    benched: Counter[PlayerId] = field(default_factory=Counter)
     rounds: int = 0
 
     def count(self, here: Iterable[PlayerId], benched: Iterable[PlayerId]) -> None:
         """Count a round with the people on the server and those on the bench."""
         self.rounds += 1
-        for players, counts in ((here, self.here), (benched, self.benched)):
-            for player in players:
-                counts[player] = counts.get(player, 0) + 1
+        # Of a mapping a Counter would add the values.
+        self.here.update(iter(here))
+        self.benched.update(iter(benched))
 
     def apart(self) -> int | None:
         """Most minus fewest times among those who were here in every round; None when there was none."""
-        turns = [self.benched.get(player, 0) for player, rounds in self.here.items() if rounds == self.rounds]
+        turns = [self.benched[player] for player, rounds in self.here.items() if rounds == self.rounds]
         return max(turns) - min(turns) if turns else None
 
 
 def bench_sharing(maps: Sequence[BenchTurns]) -> Bench | None:
     """The bench over all maps; None when no player ever sat out."""
-    rounds_here = sum(sum(turns.here.values()) for turns in maps)
-    bench_turns = sum(sum(turns.benched.values()) for turns in maps)
+    rounds_here = sum(turns.here.total() for turns in maps)
+    bench_turns = sum(turns.benched.total() for turns in maps)
     apart = [spread for turns in maps if (spread := turns.apart()) is not None]
     return Bench(bench_turns / rounds_here, fmean(apart)) if bench_turns and apart else None
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import StrEnum
 from itertools import count
 from random import Random
 from typing import NamedTuple, TypeVar
@@ -37,7 +37,7 @@ from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId
 from equipoise.errors import RatingError
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """Kind of person, by what sets them apart."""
 
     REGULAR = "regular"
@@ -49,7 +49,7 @@ class Kind(Enum):
     """Leaves rounds that their side is losing, and after rounds that it has lost: `Evenings`."""
 
 
-class Visits(Enum):
+class Visits(StrEnum):
     """When people come."""
 
     STEADY = "steady"
@@ -188,10 +188,6 @@ class Population:
     def opens(self, number: int) -> bool:
         """Whether the server is empty before this round."""
         return number == 1
-
-    def everybody(self) -> list[Person]:
-        """All people, including those who have left for good."""
-        return [*self.people, *self.gone]
 
     def expects(self, player: PlayerId) -> bool:
         """Whether a player who dropped out still means to come back."""

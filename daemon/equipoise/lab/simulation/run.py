@@ -288,8 +288,8 @@ def _add_point(run: _Run, number: int) -> None:
 
 def _summary(run: _Run) -> Summary:
     late = run.played[run.half :]
-    seats = sum(sum(turns.here.values()) for turns in run.benches)
-    people = [person for person in run.population.everybody() if person.rounds]
+    seats = sum(turns.here.total() for turns in run.benches)
+    people = [person for person in (*run.population.people, *run.population.gone) if person.rounds]
     result, found_after = order(run.points, run.scenario.rounds)
     return Summary(
         rounds=run.scenario.rounds,
