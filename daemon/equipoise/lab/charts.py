@@ -73,14 +73,6 @@ def predictions(quality: Quality, label: str) -> Chart:
     return chart
 
 
-class Unticked(Axis):
-    """An axis whose values are positions in a list."""
-
-    def ticks(self) -> list[float]:
-        """An empty list, because positions have no values."""
-        return []
-
-
 def losses(backtests: Sequence[Backtest]) -> Chart:
     """Log loss of several systems in their order, the first on top."""
     rows = []
@@ -112,7 +104,7 @@ def _rows(title: str, label: str, rows: Sequence[tuple[str, float, float, int, s
     ends = [value + sign * error for _, value, error, _, _ in rows for sign in (-1, 1)] + [0.0] * zero
     x = Axis.around(label, ends, percent=zero)
     x = Axis(label, x.low, x.high + _room([name for name, *_ in rows]) * (x.high - x.low), percent=zero)
-    y = Unticked("", 0.3, len(rows) + 0.7)
+    y = Axis("", 0.3, len(rows) + 0.7, ticked=False)
     chart = Chart(title, x, y, height=FRAME + 26 * len(rows))
     if zero:
         chart.ideal((0.0, y.low), (0.0, y.high))

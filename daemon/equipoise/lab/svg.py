@@ -37,47 +37,28 @@ _SHAPES = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """Colours for one kind of background."""
-
-    ink: str
-    soft: str
-    grid: str
-    paper: str
-    series: tuple[str, ...]
-
-    def rules(self) -> str:
-        """CSS rules, without variables, which half of all SVG viewers do not know."""
-        rules = (
-            f".chart text {{ fill: {self.ink}; }}",
-            f".chart .soft {{ fill: {self.soft}; }}",
-            f".chart .paper {{ fill: {self.paper}; }}",
-            f".chart .grid {{ stroke: {self.grid}; }}",
-            f".chart .axis, .chart .ideal {{ stroke: {self.soft}; }}",
-            *(f".chart .s{number} {{ stroke: {colour}; }}" for number, colour in enumerate(self.series)),
-            *(f".chart .f{number} {{ fill: {colour}; }}" for number, colour in enumerate(self.series)),
-        )
-        return "\n".join(rules)
+def _rules(ink: str, soft: str, grid: str, paper: str, series: Sequence[str]) -> str:
+    """CSS rules for one kind of background, without variables, which half of all SVG viewers do not know."""
+    rules = (
+        f".chart text {{ fill: {ink}; }}",
+        f".chart .soft {{ fill: {soft}; }}",
+        f".chart .paper {{ fill: {paper}; }}",
+        f".chart .grid {{ stroke: {grid}; }}",
+        f".chart .axis, .chart .ideal {{ stroke: {soft}; }}",
+        *(f".chart .s{number} {{ stroke: {colour}; }}" for number, colour in enumerate(series)),
+        *(f".chart .f{number} {{ fill: {colour}; }}" for number, colour in enumerate(series)),
+    )
+    return "\n".join(rules)
 
 
-LIGHT = Theme(
-    ink="#1f2328",
-    soft="#59636e",
-    grid="#d8dee4",
-    paper="#ffffff",
-    series=("#0072b2", "#d55e00", "#009e73", "#7b4fa8", "#8a6d00", "#b3123f", "#00808a", "#444c56"),
-)
-DARK = Theme(
-    ink="#e6edf3",
-    soft="#9198a1",
-    grid="#30363d",
-    paper="#0d1117",
-    series=("#58a6e0", "#f0883e", "#3fc79a", "#bb9af0", "#d9b93b", "#ff7a93", "#4fd1d9", "#b1bac4"),
-)
-COLOURS = len(LIGHT.series)
+_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#7b4fa8", "#8a6d00", "#b3123f", "#00808a", "#444c56")
+_DARK = ("#58a6e0", "#f0883e", "#3fc79a", "#bb9af0", "#d9b93b", "#ff7a93", "#4fd1d9", "#b1bac4")
+COLOURS = len(_LIGHT)
 """Number of different colours; further series repeat them with dashed lines."""
-STYLE = f"{_SHAPES}{LIGHT.rules()}\n@media (prefers-color-scheme: dark) {{\n{DARK.rules()}\n}}\n"
+STYLE = (
+    f"{_SHAPES}{_rules('#1f2328', '#59636e', '#d8dee4', '#ffffff', _LIGHT)}\n"
+    f"@media (prefers-color-scheme: dark) {{\n{_rules('#e6edf3', '#9198a1', '#30363d', '#0d1117', _DARK)}\n}}\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +71,8 @@ class Axis:
     percent: bool = False
     whole: bool = False
     """Ticks are whole numbers, because the axis counts something."""
+    ticked: bool = True
+    """False: values are positions in a list."""
 
     def ticks(self) -> list[float]:
         """Round numbers within the axis, about five.
@@ -97,6 +80,8 @@ class Axis:
         >>> Axis("match", 0, 1180, whole=True).ticks()
         [0.0, 250.0, 500.0, 750.0, 1000.0]
         """
+        if not self.ticked:
+            return []
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         steps = [factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999]
