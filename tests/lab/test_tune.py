@@ -13,7 +13,7 @@ from equipoise.errors import RatingError
 from equipoise.lab.backtest import backtest, warm_up
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
-from equipoise.lab.tune import SearchAxis, Tuned, axes, log_loss, tune
+from equipoise.lab.tune import SearchAxis, Tuned, axes, tune
 from equipoise.ratings.calibration_fit import apply, fit
 from equipoise.ratings.history import History, head, scores
 from equipoise.ratings.quality import Estimate, surprises
@@ -49,7 +49,7 @@ def measured(model: Model, part: History, start: int) -> float:
     """Log loss behind the start, corrected."""
     predicted = forecast(model, part).predicted
     corrected = apply(fit(predicted, part, scores(part), start), predicted, part)
-    return log_loss(corrected[start:], scores(part)[start:])
+    return float(surprises(corrected[start:], scores(part)[start:]).mean())
 
 
 def prior(value: float, start: float) -> float:

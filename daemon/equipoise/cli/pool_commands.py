@@ -467,13 +467,14 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
         click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": lack, **none}))
         return
     from equipoise.lab import estimates
+    from equipoise.ratings.quality import mean
 
     params = _trueskill2_params(pool)
     with progress() as bar:
         task = bar.add_task("estimating", total=sweeps * estimates.climbs(params, history))
         best, *others = estimates.estimates(params, history, sweeps, lambda: bar.advance(task))
     values, present = _rounded(best.values()), estimates.losses(params, history)
-    gain, better = estimates.gain(best.losses, present), estimates.is_better(best, present)
+    gain, better = mean(present - best.losses), estimates.is_better(best, present)
     before = float(present.mean())
     if as_json:
         measures = {"gain": asdict(gain), "unseen": len(present), "better": better, "counts": best.counted}

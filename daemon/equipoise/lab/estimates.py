@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from equipoise import ratings
 from equipoise.ratings.history import Floats, History, head, scores
-from equipoise.ratings.quality import Estimate, mean, surprises
+from equipoise.ratings.quality import mean, surprises
 from equipoise.ratings.trueskill2.estimate import estimate, guess
 from equipoise.ratings.trueskill2.params import WEIGHTS, TrueSkill2Params
 from equipoise.ratings.trueskill2.system import TrueSkill2
@@ -87,14 +87,9 @@ def losses(params: TrueSkill2Params, history: History) -> Floats:
     return surprises(chances, scores(history))[-unseen(history) :]
 
 
-def gain(better: Floats, worse: Floats | float) -> Estimate:
-    """The mean of what the first losses are below the second ones, with its standard error."""
-    return mean(worse - better)
-
-
 def is_better(estimated: Estimated, present: Floats) -> bool:
     """Whether results that it has not seen are predicted better than by the present parameters and by a coin."""
-    return gain(estimated.losses, present).is_sure and gain(estimated.losses, COIN).is_sure
+    return all(mean(worse - estimated.losses).is_sure for worse in (present, COIN))
 
 
 def _without_counts(params: TrueSkill2Params) -> TrueSkill2Params:

@@ -142,13 +142,14 @@ def forecast(model: Model, history: History, *, often: bool = False, curves: boo
     refuse_unread(history, SYSTEMS[model.name].reads)
     for player, facts in model.league.start.items():
         system.seed(player, **facts)
-    first, *others = model.league.seasons(history)
-    fast = often or len(history.members) > FEW
-    replays = [_replayed(system, first, fast)]
-    for season in others:
-        model.league.pull_back(system, history.players)
-        replays.append(_replayed(system, season, fast))
-    replay = replays[0] if not others else _in_one(replays)
+    fast, replays = often or len(history.members) > FEW, list[Replayed]()
+    for season in model.league.seasons(history):
+        if replays:
+            model.league.pull_back(system, history.players)
+        matches = None if fast else unpacked(season)
+        replays.append(ratings.replay(system, season) if matches is None else _one_by_one(system, matches))
+    parts = ([getattr(each, name) for each in replays] for name in ("wins", "draws", "after"))
+    replay = replays[0] if len(replays) == 1 else Replayed(*map(np.concatenate, parts))
     chances = replay.draws / 2
     chances += replay.wins[0::2]
     # Rounding may leave a sum of probabilities just beyond 1. Negated, so that NaN is wrong as well.
@@ -158,15 +159,6 @@ def forecast(model: Model, history: History, *, often: bool = False, curves: boo
         reason = f"{model}: match {match + 1} of the history is predicted with {chances[match]}"
         raise RatingError(reason, match=match)
     return Forecast(system, np.clip(chances, 0.0, 1.0, out=chances), replay.after if curves else None)
-
-
-def _replayed(system: System[Any], history: History, fast: bool) -> Replayed:
-    matches = None if fast else unpacked(history)
-    return ratings.replay(system, history) if matches is None else _one_by_one(system, matches)
-
-
-def _in_one(parts: Sequence[Replayed]) -> Replayed:
-    return Replayed(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("wins", "draws", "after")))
 
 
 def _one_by_one(system: System[Any], matches: Iterable[Match]) -> Replayed:

@@ -402,7 +402,7 @@ class _Search:
         elif self.correct:
             said = apply(fit(said, self.history, self.scores, self.warm_up), said, self.history)
         self.progress(self.budget.spent, self.best.loss)
-        return log_loss(said[self.warm_up :], self.scores[self.warm_up :])
+        return float(surprises(said[self.warm_up :], self.scores[self.warm_up :]).mean())
 
     def _model(self, point: Sequence[float]) -> Model:
         """The model at a point; parameters that were not given and are at their start stay unset."""
@@ -417,8 +417,3 @@ class _Search:
 def _key(model: Model) -> tuple[tuple[str, object], ...]:
     """Return the rounded settings, not the point: many points are the same model."""
     return tuple(sorted(model.settings.items()))
-
-
-def log_loss(predicted: Floats, scores: Floats) -> float:
-    """Mean log loss, nats; both of shape (m,)."""
-    return float(surprises(predicted, scores).mean())
