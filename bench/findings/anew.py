@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.findings.people import PEOPLE, SPREAD, chance, crowd, player
+from bench.findings.people import PEOPLE, SPREAD, crowd, player
 from bench.findings.pools import by_means, weighing
 from bench.findings.table import estimate, show
 from equipoise.balancing import answer
@@ -27,6 +27,7 @@ from equipoise.lab.simulation.outcome_model import CountsModel
 from equipoise.lab.simulation.population import Person, Scenario
 from equipoise.ratings import create
 from equipoise.ratings.history import Floats
+from equipoise.ratings.quality import logistic
 from equipoise.ratings.system import Match, System, ranks_of
 
 PLACES, ROUNDS, SECONDS = 24, 1000, 150.0
@@ -88,7 +89,7 @@ def play(seed: int, row: Row, streak: int) -> tuple[Floats, float]:
             won_in_a_row = 0
         a, b = ([each for each in here if sides[each] is side] for side in Side)
         lead = sum(people[each].skill for each in a) - sum(people[each].skill for each in b)
-        probability = float(chance(np.array(lead)))
+        probability = float(logistic(np.array(lead)))
         found[number] = max(probability, 1 - probability)
         won = bool(rng.random() < probability)
         won_in_a_row, last = (won_in_a_row + 1 if won == last else 1), won

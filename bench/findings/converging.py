@@ -15,13 +15,14 @@ from statistics import fmean
 
 import numpy as np
 
-from bench.findings.people import SPREAD, balanced_rounds, chance, chances, crowd, miss, player, random_rounds
+from bench.findings.people import SPREAD, balanced_rounds, chances, crowd, miss, player, random_rounds
 from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import ranks, spearman
 from equipoise.lab.svg import Axis, Chart, picture
 from equipoise.ratings import SYSTEMS, replay
 from equipoise.ratings.history import Floats, Numbers
+from equipoise.ratings.quality import logistic
 from equipoise.ratings.system import System
 
 SIZE, TOP = 12, 6
@@ -155,7 +156,7 @@ def yardstick(skills: Floats, rng: np.random.Generator, *, spread: float) -> Ite
         history = random_rounds(skills, CHUNK, SIZE, rng)
         members, played = history.members.reshape(CHUNK, -1), np.zeros((CHUNK, len(skills)))
         np.put_along_axis(played, members, np.repeat((1.0, -1.0), SIZE)[None], axis=1)
-        predicted = chance(played @ likely)
+        predicted = logistic(played @ likely)
         sides, scores = np.vstack([sides, played]), np.append(scores, 1.0 - history.ranks[0::2])
         likely = most_likely(sides, scores, likely, spread)
         yield look(skills, list(likely), members, predicted)
@@ -165,7 +166,7 @@ def most_likely(sides: Floats, scores: Floats, start: Floats, spread: float) -> 
     """Newton's method for a logistic regression with normal priors; `sides` is 1 for A and −1 for B."""
     skills = start
     for _ in range(50):
-        chances = chance(sides @ skills)
+        chances = logistic(sides @ skills)
         slope = sides.T @ (scores - chances) - skills / spread**2
         bend = (sides.T * (chances * (1 - chances))) @ sides + np.eye(len(skills)) / spread**2
         step = np.linalg.solve(bend, slope)

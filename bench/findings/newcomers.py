@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.findings.people import PEOPLE, SPREAD, chance, history_of
+from bench.findings.people import PEOPLE, SPREAD, history_of
 from bench.findings.table import compared, show
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.joint.formulas import NEWCOMERS
 from equipoise.ratings.joint.params import JointParams
 from equipoise.ratings.joint.replay import answered
 from equipoise.ratings.joint.system import Joint
+from equipoise.ratings.quality import logistic
 
 PLACES = 24
 KNOWN = 0.7
@@ -58,7 +59,7 @@ class World:
             lacking = np.maximum(0.0, 1 - played / self.learn) if self.learn else 1.0
             now = skill + self.worth * lacking * (np.arange(len(skill)) >= PEOPLE)
             lead = now[seats[number]].reshape(2, -1).sum(axis=1)
-            true[number] = chance(np.array(lead[0] - lead[1]))
+            true[number] = logistic(np.array(lead[0] - lead[1]))
             played[here] += 1
         lost = (rng.random(rounds) >= true).astype(np.int32)
         return history_of(people, seats, lost), true

@@ -15,6 +15,7 @@ import numpy as np
 from equipoise.core.model import STEAM_ID_BASE, PlayerId
 from equipoise.lab.simulation.measures import spearman
 from equipoise.ratings.history import Floats, History, Numbers
+from equipoise.ratings.quality import logistic
 from equipoise.ratings.system import Match, System, ranks_of
 from equipoise.solver import best_split
 
@@ -41,12 +42,6 @@ def player(number: int) -> PlayerId:
     return PlayerId(str(STEAM_ID_BASE + 1 + number))
 
 
-def chance(odds: Floats) -> Floats:
-    """Probabilities at these log-odds: the logistic, which does not overflow in this form."""
-    chances: Floats = 0.5 + 0.5 * np.tanh(odds / 2)
-    return chances
-
-
 def true_order(system: System[Any], skills: Floats) -> float:
     """Spearman's correlation of skill as the system has it and hidden skill."""
     return spearman([system.skill(player(number)) for number in range(len(skills))], list(skills))
@@ -62,7 +57,7 @@ def random_rounds(skills: Floats, rounds: int, size: int, rng: np.random.Generat
 def chances(skills: Floats, seats: Numbers) -> Floats:
     """True chance of the first side of each round; `seats` of shape (rounds, both sides)."""
     size = seats.shape[1] // 2
-    return chance(skills[seats[:, :size]].sum(axis=1) - skills[seats[:, size:]].sum(axis=1))
+    return logistic(skills[seats[:, :size]].sum(axis=1) - skills[seats[:, size:]].sum(axis=1))
 
 
 def miss(predicted: Floats, true: Floats) -> float:
@@ -136,5 +131,5 @@ def _play(system: System[Any], skills: Floats, here: Sequence[int], luck: float,
     odds = float(skills[list(a)].sum() - skills[list(b)].sum())
     lost = THROW * (len(set(a) & set(thrown)) - len(set(b) & set(thrown)))
     predicted = system.predict(Match((tuple(map(player, a)), tuple(map(player, b))))).expected(0)
-    true, now = chance(np.array([odds, odds - lost])).tolist()
+    true, now = logistic(np.array([odds, odds - lost])).tolist()
     return Round(a, b, predicted, true, float(luck < now), thrown)

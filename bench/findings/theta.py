@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.findings.people import balanced_rounds, chance, crowd, random_rounds, true_order
+from bench.findings.people import balanced_rounds, crowd, random_rounds, true_order
 from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
 from equipoise.ratings import replay
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.quality import fit_scale, surprises
+from equipoise.ratings.quality import fit_scale, logistic, surprises
 from equipoise.ratings.synelo.system import SynEloParams
 
 SEEDS, ROUNDS, LATE, PROPOSED = range(1, 11), 4000, 1000, 500
@@ -78,7 +78,7 @@ def _measured(spread: float, size: int, theta: float, seed: int) -> list[float]:
     grid = [learnt(history, skills, other) for other in GRID]
     again = learnt(history, skills, min(early, 1e6))[0]
     twice, twice_order = learnt(history, skills, 2 * theta)
-    losses = [log_loss(history, one) for one in (predicted, chance(odds), again, twice)]
+    losses = [log_loss(history, one) for one in (predicted, logistic(odds), again, twice)]
     return [
         early,
         late,

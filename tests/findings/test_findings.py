@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from bench.findings import anchoring, between, compression, converging, feedback, rounding, swaps, theta, throwing
-from bench.findings.people import Round, balanced_rounds, chance, crowd, player, random_rounds
+from bench.findings.people import Round, balanced_rounds, crowd, player, random_rounds
 from bench.findings.table import compared, figure
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.history import Floats
+from equipoise.ratings.quality import logistic
 
 
 def test_random_teams_win_as_often_as_their_skills_say() -> None:
@@ -144,10 +145,10 @@ def test_tables_without_random_draws_are_in_the_document_as_printed(capsys: pyte
 def test_no_skills_near_those_of_the_yardstick_are_more_likely() -> None:
     rng = np.random.default_rng(1)
     sides = rng.permuted(np.tile([1.0, 1.0, -1.0, -1.0, 0.0], (200, 1)), axis=1)
-    scores = (rng.random(200) < chance(sides @ np.array([0.5, 0.2, 0.0, -0.2, -0.5]))).astype(float)
+    scores = (rng.random(200) < logistic(sides @ np.array([0.5, 0.2, 0.0, -0.2, -0.5]))).astype(float)
 
     def likelihood(skills: Floats) -> float:
-        fitted = np.log(chance((2 * scores - 1) * (sides @ skills))).sum()
+        fitted = np.log(logistic((2 * scores - 1) * (sides @ skills))).sum()
         return float(fitted - (skills**2).sum() / 2 / 0.25**2)
 
     best = converging.most_likely(sides, scores, np.zeros(5), spread=0.25)
@@ -160,7 +161,7 @@ def test_a_scale_that_is_twice_too_small_is_proposed_to_double() -> None:
     history = random_rounds(crowd(rng, spread=0.5), 20_000, 6, rng)
     skills = crowd(np.random.default_rng(1), spread=0.5)
     sides = skills[history.members.reshape(-1, 2, 6)].sum(axis=2)
-    overconfident = chance(2 * (sides[:, 0] - sides[:, 1]))
+    overconfident = logistic(2 * (sides[:, 0] - sides[:, 1]))
     assert theta.proposal(history, overconfident, 400.0, slice(None)) == pytest.approx(800, rel=0.05)
 
 
