@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
+import math
 import re
 import secrets
 import time
@@ -23,7 +24,8 @@ USER, PASSWORD = "me", "not a secret"
 NONCE_SECONDS = 300.0
 """IWA API.md, Authentication: accepted at every age up to 300 s."""
 WRONG_LOGINS, LOCKED_SECONDS = 10, 60.0
-"""IWA CONSTRAINTS.md, Engine rules. With which answer an address is locked out is not said: 401 is assumed."""
+"""IWA CONSTRAINTS.md, Engine rules: so many in a minute lock an address out for one. Not said, and assumed: with which
+answer (401), and that the minute begins with the last of them."""
 MOST_BODY = 64 << 10
 """IWA CONSTRAINTS.md, Engine rules."""
 HEADERS = {
@@ -48,12 +50,14 @@ class WebAdminServer:
         """The console, as `Shared.ConsoleCommand`: it runs at once, and prints into the log."""
         self.user, self.password = USER, PASSWORD
         """An empty user: there is no login, as of a web admin that listens on this machine alone."""
-        self.realm = "localhost"
-        """IWA API.md, Authentication: the value of -webdomain, or this."""
+        self.realm = "127.0.0.1"
+        """IWA API.md, Authentication: the value of -webdomain, which the state has, too."""
         self.commands: list[str] = []
         self.requests = 0
         self.wrong: dict[str, list[float]] = defaultdict(list)
-        """Times of wrong logins, by address."""
+        """Times of wrong logins in the last minute, by address."""
+        self.locked: dict[str, float] = {}
+        """When addresses were locked out."""
         self.loading = False
         """IWA TESTING.md, Testing on Shine: requests during the map load return empty."""
         self.busy = False
@@ -103,7 +107,7 @@ class WebAdminServer:
         if "command" in actions and "rcon" in actions:
             self.commands.append(actions["rcon"])
             self.runs(actions["rcon"])
-        # dkjson writes bytes as they are.
+        # dkjson writes bytes as they are, and a name may be cut in the middle of a character (a lone surrogate here).
         return self._answer(200, json.dumps(self.state, ensure_ascii=False), "application/json")
 
     def _refused(self, request: web.Request) -> web.Response | None:
@@ -125,7 +129,8 @@ class WebAdminServer:
         wrong = [at for at in self.wrong[address] if self.now() - at < LOCKED_SECONDS]
         self.wrong[address] = wrong
         given = request.headers.get("Authorization", "")
-        if not given.startswith("Digest ") or len(wrong) >= WRONG_LOGINS:
+        locked = self.now() - self.locked.get(address, -math.inf) < LOCKED_SECONDS
+        if not given.startswith("Digest ") or locked:
             return self._challenge()
         said = {name: quoted or plain for name, quoted, plain in re.findall(r'(\w+)=(?:"([^"]*)"|([^,\s]+))', given)}
         began, counts = self._nonces.get(said["nonce"], (0.0, set()))
@@ -135,6 +140,8 @@ class WebAdminServer:
         right = md5(secret, said["nonce"], said["nc"], said["cnonce"], said["qop"], what)
         if said["username"] != self.user or said["response"] != right or said["uri"] != request.raw_path:
             wrong.append(self.now())
+            if len(wrong) >= WRONG_LOGINS:
+                self.locked[address] = self.now()
             return self._challenge()
         counts.add(said["nc"])
         return None
@@ -148,7 +155,8 @@ class WebAdminServer:
     def _answer(
         self, status: int, text: str = "", kind: str = "text/html", headers: dict[str, str] | None = None
     ) -> web.Response:
-        return web.Response(status=status, text=text, content_type=kind, headers={**HEADERS, **(headers or {})})
+        body = text.encode(errors="surrogateescape")
+        return web.Response(status=status, body=body, content_type=kind, headers={**HEADERS, **(headers or {})})
 
 
 def player(name: str, account: int, team: int) -> dict[str, object]:
