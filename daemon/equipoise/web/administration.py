@@ -101,7 +101,6 @@ class Unhealthy(Refusal, frozen=True, kw_only=True):
     "/healthz",
     "Does the daemon store rounds",
     frozenset(),
-    reply=Health,
     reply_example={
         "ok": True,
         "version": "0.2.0",
@@ -163,7 +162,7 @@ class Look(Ask, frozen=True):
     """Also send a test message by every webhook of a table [notice.NAME]."""
 
 
-@routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, query=Look, reply=Findings)
+@routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, query=Look)
 async def show_findings(request: Request) -> Findings:
     """Look at everything now: game servers are asked by RCON and A2S, all at the same time."""
     services, epoch = request.services, request.services.clock.epoch()
@@ -249,13 +248,7 @@ class ReloadDone(Ok, frozen=True):
 
 
 @routes.add(
-    "POST",
-    "/v1/admin/reload",
-    "Read the configuration again",
-    ADMINS,
-    body=ReloadAsked,
-    reply=ReloadDone,
-    body_example={"dry_run": True},
+    "POST", "/v1/admin/reload", "Read the configuration again", ADMINS, body=ReloadAsked, body_example={"dry_run": True}
 )
 async def reload(request: Request) -> ReloadDone:
     """Put the files in force, or say what that would change; 409 with the file, the key and the reason."""
@@ -282,7 +275,6 @@ class LoginLink(Ok, frozen=True):
     "/v1/admin/login",
     "A link that logs a browser in once",
     READERS,
-    reply=LoginLink,
     reply_example={"ok": True, "path": "/login?link=hY3mGq0cVb8kWn5rTz1xPd7sLf2uJe9A", "expires": 1_790_000_600.0},
 )
 async def make_login_link(request: Request) -> LoginLink:
@@ -327,7 +319,7 @@ class Decisions(Ok, frozen=True):
     """The value of `before` that asks for the next page; null at the end."""
 
 
-@routes.add("GET", "/v1/admin/decisions", "The decision log", READERS, query=Reasons, reply=Decisions)
+@routes.add("GET", "/v1/admin/decisions", "The decision log", READERS, query=Reasons)
 async def show_decisions(request: Request) -> Decisions:
     """Lines of the decision log, newest first, of one server or of all, about one player or about all."""
     services, query = request.services, request.query
@@ -398,14 +390,7 @@ class Chances(Ok, frozen=True):
     """The value of `before` that asks for the next page; null at the end."""
 
 
-@routes.add(
-    "GET",
-    "/v1/admin/servers/{server}/chances",
-    "How even a server's sides were",
-    READERS,
-    query=OfMap,
-    reply=Chances,
-)
+@routes.add("GET", "/v1/admin/servers/{server}/chances", "How even a server's sides were", READERS, query=OfMap)
 async def show_chances(request: Request) -> Chances:
     """How even the sides of a server were, from each change of them on."""
     services, query = request.services, request.query
@@ -427,7 +412,7 @@ class Audits(Ok, frozen=True):
     """The value of `before` that asks for the next page; null at the end."""
 
 
-@routes.add("GET", "/v1/admin/audit", "What admins did", READERS, query=Paged, reply=Audits)
+@routes.add("GET", "/v1/admin/audit", "What admins did", READERS, query=Paged)
 async def show_audit(request: Request) -> Audits:
     """Lines of the audit, newest first."""
     services, query = request.services, request.query

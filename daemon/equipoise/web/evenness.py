@@ -94,7 +94,7 @@ class Fairness(Ok, frozen=True, kw_only=True):
     """Null without rounds."""
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/evenness", "Is it fair", READERS, query=Weeks, reply=Fairness)
+@routes.add("GET", "/v1/admin/pools/{pool}/evenness", "Is it fair", READERS, query=Weeks)
 async def show_evenness(request: Request) -> Fairness:
     """How fair the rounds of the last days were."""
     services, pool = request.services, request.services.pool(request.path["pool"])
@@ -236,7 +236,7 @@ class MapFound(Ok, frozen=True):
     """The same by server, those with the most rounds first."""
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/maps", "The maps of a pool", READERS, query=Recent, reply=Maps)
+@routes.add("GET", "/v1/admin/pools/{pool}/maps", "The maps of a pool", READERS, query=Recent)
 async def list_maps(request: Request) -> Maps:
     """The maps that the last rated rounds of a pool were played on."""
     rounds, splits = await _read(request)
@@ -251,7 +251,7 @@ async def list_maps(request: Request) -> Maps:
     return Maps(pool=request.services.pool(request.path["pool"]).name, rounds=len(rounds), maps=maps)
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/maps/{map}", "A map of a pool", READERS, query=Recent, reply=MapFound)
+@routes.add("GET", "/v1/admin/pools/{pool}/maps/{map}", "A map of a pool", READERS, query=Recent)
 async def show_map(request: Request) -> MapFound:
     """One map, on each server that played it."""
     pool, name = request.services.pool(request.path["pool"]).name, request.path["map"]

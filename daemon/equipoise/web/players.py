@@ -108,7 +108,6 @@ class PlayerFound(Ok, frozen=True):
     "A player",
     READERS,
     query=InPool,
-    reply=PlayerFound,
     reply_example={
         "ok": True,
         "pool": "main",
@@ -166,14 +165,7 @@ class PlayersFound(Ok, frozen=True):
     """Those whose id or name has the text."""
 
 
-@routes.add(
-    "GET",
-    "/v1/admin/pools/{pool}/players",
-    "Players by a part of their id or name",
-    READERS,
-    query=Sought,
-    reply=PlayersFound,
-)
+@routes.add("GET", "/v1/admin/pools/{pool}/players", "Players by a part of their id or name", READERS, query=Sought)
 async def find_players(request: Request) -> PlayersFound:
     """Players by a part of their id or name."""
     pool, text = request.services.pool(request.path["pool"]), request.query.text
@@ -228,7 +220,7 @@ class Top(Ok, frozen=True):
     """Players who played too long ago."""
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, query=BesidePlayer, reply=Top)
+@routes.add("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, query=BesidePlayer)
 async def show_top(request: Request) -> Top:
     """The leaderboard of a pool, best first."""
     pool, query = request.services.pool(request.path["pool"]), request.query
@@ -295,7 +287,6 @@ class PlayerEdited(PlayerFound, frozen=True, kw_only=True):
     ADMINS,
     query=InPool,
     body=RatingSet,
-    reply=PlayerEdited,
     body_example={"rating": 1500},
 )
 async def set_player(request: Request) -> PlayerEdited:
@@ -313,7 +304,7 @@ class Reset(InPool, frozen=True):
     """Say what would change, and change nothing."""
 
 
-@routes.add("DELETE", "/v1/admin/players/{id}", "Make a player a newcomer", ADMINS, query=Reset, reply=PlayerEdited)
+@routes.add("DELETE", "/v1/admin/players/{id}", "Make a player a newcomer", ADMINS, query=Reset)
 async def reset_player(request: Request) -> PlayerEdited:
     """Make a player a newcomer again."""
     return await _edit(request, None, new=False, version=request.query.version, trial=request.query.dry_run)
@@ -362,7 +353,6 @@ class EditUndone(Ok, frozen=True, kw_only=True):
     ADMINS,
     query=InPool,
     body=Undo,
-    reply=EditUndone,
     body_example={"dry_run": True},
 )
 async def undo_edit(request: Request) -> EditUndone:

@@ -157,7 +157,6 @@ class SplitsFound(Ok, frozen=True):
     "The best split for every team size",
     ANYBODY,
     body=SplitsAsked,
-    reply=SplitsFound,
     body_example={"ratings": [1830, 1210, 1450, 990], "keep_together": [[0, 3]]},
     reply_example={
         "ok": True,
@@ -350,7 +349,7 @@ class PoolsFound(Ok, frozen=True):
     """One or more."""
 
 
-@routes.add("GET", "/v1/admin/pools", "The configured pools", READERS, reply=PoolsFound)
+@routes.add("GET", "/v1/admin/pools", "The configured pools", READERS)
 async def show_pools(request: Request) -> PoolsFound:
     """The configured pools."""
     pools = request.services.pools
@@ -423,7 +422,6 @@ class MatchFound(Evenness, frozen=True, kw_only=True):
     "How even two sides are known to be",
     READERS,
     body=MatchAsked,
-    reply=MatchFound,
     body_example={"a": ["76561197960265729"], "b": ["Bob"]},
     reply_example={
         "ok": True,
@@ -487,7 +485,6 @@ class RefitSeen(Ok, frozen=True):
     "Fit all rounds of a pool at once",
     ADMINS,
     body=RefitAsked,
-    reply=RefitSeen,
     body_example={"dry_run": True},
 )
 async def start_refit(request: Request) -> RefitSeen:
@@ -500,7 +497,7 @@ async def start_refit(request: Request) -> RefitSeen:
         raise refused("refused", str(error)) from None
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS, reply=RefitSeen)
+@routes.add("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS)
 async def show_refit(request: Request) -> RefitSeen:
     """How the pool's refit goes, or went."""
     services = request.services
@@ -541,7 +538,7 @@ class SeasonsFound(Ok, frozen=True):
     """The newest first."""
 
 
-@routes.add("GET", "/v1/admin/pools/{pool}/seasons", "A pool's seasons", READERS, reply=SeasonsFound)
+@routes.add("GET", "/v1/admin/pools/{pool}/seasons", "A pool's seasons", READERS)
 async def show_seasons(request: Request) -> SeasonsFound:
     """The seasons of a pool, the newest first."""
     pool = request.services.pool(request.path["pool"])
@@ -554,7 +551,6 @@ async def show_seasons(request: Request) -> SeasonsFound:
     "Begin a season",
     ADMINS,
     body=SeasonBegun,
-    reply=SeasonsFound,
     body_example={"name": "Winter 2026"},
 )
 async def begin_season(request: Request) -> SeasonsFound:
@@ -591,7 +587,6 @@ class SeasonBoard(Ok, frozen=True):
     "The leaderboard with which a season began",
     READERS,
     query=BehindPlace,
-    reply=SeasonBoard,
 )
 async def show_season(request: Request) -> SeasonBoard:
     """The leaderboard as it stood when a season began."""

@@ -176,7 +176,6 @@ class QualityFound(Ok, frozen=True):
     "/v1/admin/pools/{pool}/quality",
     "How well a pool predicts",
     READERS,
-    reply=QualityFound,
     reply_example={
         "ok": True,
         "pool": "main",
@@ -371,7 +370,6 @@ class CalibrateFound(Ok, frozen=True):
     "Calibrate what is said of chances by a pool's results",
     ADMINS,
     body=CalibrateAsked,
-    reply=CalibrateFound,
     body_example={"dry_run": True},
 )
 async def calibrate(request: Request) -> CalibrateFound:
@@ -420,13 +418,7 @@ class ThetaFound(Ok, frozen=True):
     """Null with too few rounds, or where no Θ fits: favourites won no more often than others, or always."""
 
 
-@routes.add(
-    "GET",
-    "/v1/admin/pools/{pool}/theta",
-    "The scale of the logistic that a pool's rounds fit best",
-    READERS,
-    reply=ThetaFound,
-)
+@routes.add("GET", "/v1/admin/pools/{pool}/theta", "The scale of the logistic that a pool's rounds fit best", READERS)
 async def show_theta(request: Request) -> ThetaFound:
     """The Θ that fits the pool's last `MOST` rounds, for systems that have a Θ."""
     pool = request.services.pool(request.path["pool"])

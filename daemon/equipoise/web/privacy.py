@@ -48,7 +48,6 @@ class PersonHidden(PlayerFound, frozen=True, kw_only=True):
     ADMINS,
     query=InPool,
     body=Hide,
-    reply=PersonHidden,
     body_example={"hidden": True},
 )
 async def hide_player(request: Request) -> PersonHidden:
@@ -86,14 +85,7 @@ class PersonExported(Ok, frozen=True):
     tables."""
 
 
-@routes.add(
-    "GET",
-    "/v1/admin/players/{id}/export",
-    "All that is stored about a person",
-    ADMINS,
-    query=InPool,
-    reply=PersonExported,
-)
+@routes.add("GET", "/v1/admin/players/{id}/export", "All that is stored about a person", ADMINS, query=InPool)
 async def export_person(request: Request) -> PersonExported:
     """Everything that is stored about one person."""
     services = request.services
@@ -138,7 +130,6 @@ class PersonForgotten(Ok, frozen=True, kw_only=True):
     ADMINS,
     query=InPool,
     body=Forget,
-    reply=PersonForgotten,
     body_example={"dry_run": True},
 )
 async def forget_person(request: Request) -> PersonForgotten:

@@ -97,7 +97,7 @@ class RosterFound(MapSoFar, frozen=True, kw_only=True):
     """Whose turn it is to sit out, the next one first; empty where nobody has to."""
 
 
-@routes.add("GET", "/v1/admin/servers/{server}/roster", "Who stands where", READERS, reply=RosterFound)
+@routes.add("GET", "/v1/admin/servers/{server}/roster", "Who stands where", READERS)
 async def show_roster(request: Request) -> RosterFound:
     """The players of a server with their ratings, and what has happened on its map."""
     services = request.services

@@ -93,7 +93,6 @@ class Receipt(Ok, frozen=True):
     "A finished round",
     WRITERS,
     body=Submission,
-    reply=Receipt,
     body_example={
         "server": "arena-1",
         "round": {
@@ -220,7 +219,7 @@ class Rounds(Ok, frozen=True):
     """The value of `before` that asks for the next page; null at the end."""
 
 
-@routes.add("GET", "/v1/admin/rounds", "Stored rounds", READERS, query=HistoryFilter, reply=Rounds)
+@routes.add("GET", "/v1/admin/rounds", "Stored rounds", READERS, query=HistoryFilter)
 async def list_rounds(request: Request) -> Rounds:
     """The newest rounds; of a player only rated ones, because the others name no participants."""
     services, query = request.services, request.query
@@ -253,7 +252,7 @@ class Report(Ok, frozen=True):
     """Last known names."""
 
 
-@routes.add("GET", "/v1/admin/rounds/{server}/{round}", "A round", READERS, reply=Report)
+@routes.add("GET", "/v1/admin/rounds/{server}/{round}", "A round", READERS)
 async def show_round(request: Request) -> Report:
     """One round, with its sides."""
     services, server, number = request.services, request.path["server"], request.path["round"]
@@ -314,7 +313,7 @@ class History(OfOne, frozen=True, kw_only=True):
     """The value of `before` that asks for the next page; null at the end."""
 
 
-@routes.add("GET", "/v1/admin/players/{id}/rounds", "A player's rated rounds", READERS, query=OfPlayer, reply=History)
+@routes.add("GET", "/v1/admin/players/{id}/rounds", "A player's rated rounds", READERS, query=OfPlayer)
 async def show_history(request: Request) -> History:
     """The rated rounds of a player, newest first."""
     services, query = request.services, request.query
@@ -362,7 +361,7 @@ class Curve(OfOne, frozen=True, kw_only=True):
     and its highest."""
 
 
-@routes.add("GET", "/v1/admin/players/{id}/curve", "A player's rating over time", READERS, query=InPool, reply=Curve)
+@routes.add("GET", "/v1/admin/players/{id}/curve", "A player's rating over time", READERS, query=InPool)
 async def show_curve(request: Request) -> Curve:
     """The rating of a player over all their rated rounds, and what admins and jobs made of it."""
     pool = request.services.pool(request.query.pool)
@@ -450,14 +449,7 @@ class Mates(OfOne, frozen=True, kw_only=True):
     """On the other one."""
 
 
-@routes.add(
-    "GET",
-    "/v1/admin/players/{id}/mates",
-    "With and against whom a player played",
-    READERS,
-    query=LastOfPlayer,
-    reply=Mates,
-)
+@routes.add("GET", "/v1/admin/players/{id}/mates", "With and against whom a player played", READERS, query=LastOfPlayer)
 async def show_mates(request: Request) -> Mates:
     """The others in the last rated rounds of a player, with and against them."""
     query = request.query
@@ -512,7 +504,6 @@ class Voided(Ok, frozen=True, kw_only=True):
     "Take a round out of the ratings",
     ADMINS,
     body=Void,
-    reply=Voided,
     body_example={"reason": "a cheater played", "dry_run": True},
 )
 async def void_round(request: Request) -> Voided:

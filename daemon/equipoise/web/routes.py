@@ -17,7 +17,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
 from aiohttp import web
@@ -376,10 +376,12 @@ class Routes(list[Route]):
         media_type: str = "application/json",
         form: bool = False,
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Return the decorator that adds the handler below it."""
+        """Return the decorator that adds the handler below it; it returns its `reply`, or writes one out by itself."""
 
         def register(handler: AnyHandler) -> AnyHandler:
-            types = (reply, body, query, body_example, reply_example)
+            returned = get_type_hints(handler)["return"]
+            structs = set(get_args(returned) or (returned,)) - {Answer, Stream}
+            types = (reply or next(iter(structs), None), body, query, body_example, reply_example)
             self.append(Route(method, path, summary, roles, handler, *types, media_type, form))
             return handler
 

@@ -90,7 +90,7 @@ class Some(Ask, frozen=True):
     """Only these, named with commas between; what is no server's name is passed over."""
 
 
-@routes.add("GET", "/v1/admin/servers", "All servers", READERS, query=Some, reply=Servers)
+@routes.add("GET", "/v1/admin/servers", "All servers", READERS, query=Some)
 async def show_servers(request: Request) -> Servers:
     """The status of every configured server, the store, the jobs and the configuration; what RCON and A2S say."""
     services = request.services
@@ -142,7 +142,7 @@ class OneServer(Ok, frozen=True):
     """Its last decisions, newest first."""
 
 
-@routes.add("GET", "/v1/admin/servers/{server}", "A server", READERS, reply=OneServer)
+@routes.add("GET", "/v1/admin/servers/{server}", "A server", READERS)
 async def show_server(request: Request) -> OneServer:
     """The status of a server, and its last decisions."""
     host = request.services.host(request.path["server"])
@@ -263,7 +263,6 @@ class CommandDone(Ok, frozen=True):
     "Order something",
     ADMINS,
     body=Command,
-    reply=CommandDone,
     body_example={"dry_run": True},
     reply_example={
         "ok": True,
@@ -423,7 +422,6 @@ class ConsoleOutput(Ok, frozen=True):
     "A command to the game server's console",
     ADMINS,
     body=ConsoleCommand,
-    reply=ConsoleOutput,
     body_example={"command": "status"},
 )
 async def send_command(request: Request) -> ConsoleOutput:
@@ -475,7 +473,6 @@ class PluginUpdated(Ok, frozen=True):
     "Update its plugin",
     ADMINS,
     body=PluginUpdate,
-    reply=PluginUpdated,
     body_example={"dry_run": True},
     reply_example={
         "ok": True,
