@@ -25,7 +25,7 @@ from equipoise.demo.evening import LEAST_PLAYERS, LEAST_ROUNDS, MOST, cast
 from equipoise.demo.ns2_evening import INSTALLATION, NS2Evening, people
 from equipoise.demo.ns2_story import NS2Story, summarise_ns2
 from equipoise.demo.record import Summary, as_json, show
-from equipoise.demo.stage import Plain, Quiet, Screen, Stage
+from equipoise.demo.stage import Plain, Screen, Stage
 from equipoise.demo.town import places, serve
 from equipoise.errors import PeerError
 from equipoise.wire import GAMES
@@ -166,7 +166,7 @@ async def run(options: Options, home: Path, stage: Stage) -> Summary:
                 return await summarise_ns2(on_ns2, client)
             evening = ArenaEvening(cast(rng, options.players), options.rounds, rng, daemon, client, stage)
             await Story(evening).play()
-            return await summarise(evening.record, evening.script.stored, client)
+            return await summarise(evening, client)
     finally:
         await daemon.stop()
 
@@ -187,7 +187,7 @@ def _home(keep: Path | None) -> Iterator[Path]:
 
 def _stage(console: Console, speed: float, *, live: bool, quiet: bool) -> AbstractContextManager[Stage]:
     if quiet:
-        return nullcontext(Quiet())
+        return nullcontext(Stage())
     return Screen(console, speed) if live else nullcontext(Plain(console, speed))
 
 

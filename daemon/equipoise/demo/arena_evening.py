@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from functools import partial
 from random import Random
 from statistics import fmean
+from typing import ClassVar
 
 from equipoise.core.effects import Assign, Move, Order, Place, Say
 from equipoise.core.model import Counts, Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Phrase
-from equipoise.demo.daemon import POOL, Client, Daemon, Installation
+from equipoise.demo.daemon import Client, Daemon, Installation
 from equipoise.demo.evening import (
     MEAN,
     READ,
@@ -34,17 +35,16 @@ from equipoise.demo.evening import (
 from equipoise.demo.record import (
     DECISIONS,
     UPSET,
+    EveningSummary,
     Figure,
     Names,
     Odds,
     Played,
-    Record,
     Steps,
-    Summary,
     Teams,
-    favourites,
     listed,
     percent,
+    shared_numbers,
 )
 from equipoise.demo.stage import TF2_LOOK, Stage
 from equipoise.lab.simulation.game_server import GameServer, Map
@@ -64,13 +64,9 @@ def scrambled(odds: Odds, reason: str, before: Teams, after: Teams, names: Names
     if lineup > 1:
         parts.append(f"{lineup} in from the bench")
     if after.bench:
-        parts.append(_sits_out(after.bench, names, fair=fair))
+        sit, have = ("sits", "has") if len(after.bench) == 1 else ("sit", "have")
+        parts.append(f"{listed(after.bench, names)} {sit} out" + (f" ({have} sat out least)" if fair else ""))
     return f"{reason[:1].upper()}{reason[1:]} → scrambled: {', '.join(parts)}"
-
-
-def _sits_out(bench: tuple[PlayerId, ...], names: Names, *, fair: bool) -> str:
-    sit, have = ("sits", "has") if len(bench) == 1 else ("sit", "have")
-    return f"{listed(bench, names)} {sit} out" + (f" ({have} sat out least)" if fair else "")
 
 
 def finished(number: int, winner: Side, teams: Teams, names: Names, *, predicted: float) -> str:
@@ -151,9 +147,15 @@ class ArenaEvening(Evening):
             case Assign() if changed:
                 self._report_assignment(order, before)
             case Move():
-                self._report_move(order)
-            case Place():
-                self._report_place(order, changed=changed)
+                self.record.gaps += 1
+                words = f"{self.name(order.player)} → {SIDE_NAMES[order.side]} at their next death"
+                self.report("move", f"{words}: {self.english(order.reason)}")
+            case Place() if order.reason.phrase.refusal:
+                self.record.refused += 1
+                self.report("move", f"{self.name(order.player)} wants the other side: {self.english(order.reason)}")
+            case Place(side=Side() as side) if changed and not self.game.waiting_for_players:
+                words = f"{self.name(order.player)} joins {SIDE_NAMES[side]}: {self.english(order.reason)}"
+                self.report("people", words)
             case Say(text) if text.phrase in (
                 Phrase.SHUFFLE_NEEDLESS,
                 Phrase.TOO_UNEVEN_TWO,
@@ -187,19 +189,6 @@ class ArenaEvening(Evening):
         """No player on a side has sat out less often than the players on the bench."""
         least = min(self._sat_out[player] for player in self.game.clients)
         return all(self._sat_out[player] == least for player in bench)
-
-    def _report_move(self, order: Move) -> None:
-        self.record.gaps += 1
-        side, reason = SIDE_NAMES[order.side], self.english(order.reason)
-        self.report("move", f"{self._names[order.player]} → {side} at their next death: {reason}")
-
-    def _report_place(self, order: Place, *, changed: bool) -> None:
-        name, reason = self._names[order.player], self.english(order.reason)
-        if order.reason.phrase.refusal:
-            self.record.refused += 1
-            self.report("move", f"{name} wants the other side: {reason}")
-        elif changed and order.side is not None and not self.game.waiting_for_players:
-            self.report("people", f"{name} joins {SIDE_NAMES[order.side]}: {reason}")
 
     # A round.
 
@@ -287,23 +276,15 @@ RESTLESS = 0.05
 
 
 class Incident(Enum):
-    """Incidents of the arena rounds, in this order."""
+    """Incidents of the arena rounds, in this order, and when: as a fraction of these rounds."""
 
-    ARRIVAL = auto()
-    SECOND_ARRIVAL = auto()
-    SMURF = auto()
-    WALK_OUT = auto()
-    RETURN = auto()
+    ARRIVAL = 0.06
+    SECOND_ARRIVAL = 0.1
+    SMURF = 0.2
+    WALK_OUT = 0.33
+    RETURN = 0.4
 
 
-_MARKS = {
-    Incident.ARRIVAL: 0.06,
-    Incident.SECOND_ARRIVAL: 0.1,
-    Incident.SMURF: 0.2,
-    Incident.WALK_OUT: 0.33,
-    Incident.RETURN: 0.4,
-}
-"""When, as a fraction of the arena rounds."""
 KILL = 0.5
 """From this fraction on, the daemon is killed in the first round that may make a scramble due: then it matters most."""
 
@@ -321,8 +302,8 @@ def plan(rounds: int) -> dict[int, list[Incident]]:
     """
     incidents: dict[int, list[Incident]] = {}
     earliest = 2
-    for incident, mark in _MARKS.items():
-        number = max(earliest, round(mark * rounds))
+    for incident in Incident:
+        number = max(earliest, round(incident.value * rounds))
         incidents.setdefault(number, []).append(incident)
         # On a short evening several fall into one round, but nobody can be back in the round in which they leave.
         earliest = number + (incident is Incident.WALK_OUT)
@@ -503,13 +484,10 @@ class Story:
         evening.game.pass_time(4)
         for player in evening.game.to_be_moved():
             evening.game.die(player)
-            evening.report("move", f"{evening.name(player)} dies and respawns on {SIDE_NAMES[side]}: {self._sizes()}")
+            sizes = " against ".join(f"{len(evening.game.on(each))}" for each in Side)
+            evening.report("move", f"{evening.name(player)} dies and respawns on {SIDE_NAMES[side]}: {sizes}")
         await evening.sync()
         await self._pause(READ)
-
-    def _sizes(self) -> str:
-        red, blu = (len(self._evening.game.on(side)) for side in Side)
-        return f"{red} against {blu}"
 
     async def _latecomers(self) -> None:
         """The two who left come back and are placed."""
@@ -530,36 +508,22 @@ class Story:
         await self._pause(READ)
 
 
-@dataclass(frozen=True, slots=True)
-class EveningSummary(Summary):
-    """The evening in numbers; those of the daemon come from its admin interface. The fields are those of `--json`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArenaSummary(EveningSummary):
+    """A TF2 evening in numbers."""
 
-    rounds: int
-    stored: int
-    """Rounds that the daemon reported as stored."""
+    steps: ClassVar[Steps] = (
+        ("equipoise init", "write a configuration, install the plugin into tf/"),
+        ("equipoise init --systemd", "start the daemon too, now and at every boot"),
+        ("equipoise doctor", "look for what is wrong, and what to do"),
+        ("docs/", "the rules, the protocol, the ratings, operations"),
+    )
     scrambles: int
     scrambled_alone: int
     """Scrambles by the plugin from its cache, counted in the daemon's log."""
-    favourite_before: float
-    """Win probability of the favourite before a scramble, the mean over the daemon's log."""
-    favourite_after: float
-    moved: int
     benched: int
-    moved_in_rounds: int
-    refused_switches: int
-    rank_correlation: float
-    """Spearman's ρ of ratings and true skill."""
-    stronger_side: float
-    """True win probability of the stronger side, the mean over the second half of the rounds; 0.5 is even."""
     by_ratings_alone: float
-    """The same, had the same people been split anew in every round by the ratings that they are shown."""
-    random_teams: float
-    """The same, had the same people been on random teams."""
-    favourites_expected: float
-    favourites_won: int
-    brier: float
-    restarts_survived: int
-    rounds_delivered_late: int
+    """As `stronger_side`, had the same people been split anew in every round by the ratings that they are shown."""
 
     def rows(self) -> list[Figure]:
         """Return what was played, how even the teams were, and how well ratings were found."""
@@ -577,7 +541,7 @@ class EveningSummary(Summary):
             ("moved by scrambles", f"{self.moved}", "players who changed sides"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
             ("ratings and true skill", f"{self.rank_correlation:.2f}", "Spearman's ρ; 1 is the true order"),
-            ("favourites won", f"{self.favourites_won}", f"{self.favourites_expected:.1f} predicted"),
+            ("favourites won", f"{self.favourites_won:g}", f"{self.favourites_expected:.1f} predicted"),
             (
                 "restarts survived",
                 f"{self.restarts_survived}",
@@ -585,43 +549,15 @@ class EveningSummary(Summary):
             ),
         ]
 
-    @property
-    def steps(self) -> Steps:
-        """Commands that set up a TF2 server, and where to read on."""
-        return (
-            ("equipoise init", "write a configuration, install the plugin into tf/"),
-            ("equipoise init --systemd", "start the daemon too, now and at every boot"),
-            ("equipoise doctor", "look for what is wrong, and what to do"),
-            ("docs/", "the rules, the protocol, the ratings, operations"),
-        )
 
-
-async def summarise(record: Record, stored: int, client: Client) -> EveningSummary:
+async def summarise(evening: ArenaEvening, client: Client) -> ArenaSummary:
     """Query the daemon, and add what only the simulation knows. PeerError when the daemon does not answer."""
-    quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
+    record = evening.record
     log = (await client.ask(f"/v1/admin/decisions?server={SERVER}&limit={DECISIONS}"))["decisions"]
-    before, after = favourites(log, "scramble")
-    forecast, won = record.expected()
-    half = (len(record.rounds) + 1) // 2
-    stronger, random = record.evenness(half)
-    return EveningSummary(
-        rounds=len(record.rounds),
-        stored=stored,
+    return ArenaSummary(
+        **await shared_numbers(record, evening.script.stored, client, log, "scramble"),
         scrambles=record.scrambles,
         scrambled_alone=sum(entry["kind"] == "alone" for entry in log),
-        favourite_before=before,
-        favourite_after=after,
-        moved=record.moved,
         benched=record.benched,
-        moved_in_rounds=record.gaps,
-        refused_switches=record.refused,
-        rank_correlation=record.fidelity[-1],
-        stronger_side=stronger,
-        by_ratings_alone=fmean(record.by_ratings[-half:]),
-        random_teams=random,
-        favourites_expected=forecast,
-        favourites_won=round(won),
-        brier=quality["brier"]["value"],
-        restarts_survived=record.restarts,
-        rounds_delivered_late=record.delivered,
+        by_ratings_alone=fmean(record.by_ratings[-record.half :]),
     )

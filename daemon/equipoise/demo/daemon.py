@@ -235,11 +235,11 @@ class Client:
                 body = await self._send(batch)
             except (aiohttp.ClientConnectionError, TimeoutError):
                 return None
-            answer = _Answer.of(body)
-            if answer.ok:
+            fault = _fault(body)
+            if fault is None:
                 return msgspec.json.decode(body, type=wire.Reply)
-            if answer.error.code != "busy":
-                raise PeerError(f"the daemon refuses a batch: {answer.error.message} (at {answer.error.path})")
+            if fault.code != "busy":
+                raise PeerError(f"the daemon refuses a batch: {fault.message} (at {fault.path or '$'})")
         raise PeerError("the daemon stays busy")
 
     async def _send(self, batch: Json) -> bytes:
@@ -263,9 +263,8 @@ class Client:
             body = await self._call(method, path, self._token, sent)
         except (aiohttp.ClientConnectionError, TimeoutError):
             raise PeerError(f"the daemon does not answer {path}") from None
-        answer = _Answer.of(body)
-        if not answer.ok:
-            raise PeerError(f"the daemon refuses {path}: {answer.error.message}")
+        if fault := _fault(body):
+            raise PeerError(f"the daemon refuses {path}: {fault.message}")
         return msgspec.json.decode(body)
 
     async def _call(self, method: str, path: str, secret: str, body: Json | None = None) -> bytes:
@@ -274,22 +273,13 @@ class Client:
             return await response.read()
 
 
-class _Fault(msgspec.Struct):
-    code: str = ""
-    message: str = ""
-    path: str = "$"
-
-
 class _Answer(msgspec.Struct):
-    """The fields that all answers have."""
+    error: wire.Fault | None = None
 
-    ok: bool = True
-    error: _Fault = msgspec.field(default_factory=_Fault)
 
-    @classmethod
-    def of(cls, body: bytes) -> _Answer:
-        """PeerError when this is not an answer of the daemon."""
-        try:
-            return msgspec.json.decode(body, type=cls)
-        except msgspec.DecodeError:
-            raise PeerError(f"the daemon answers nonsense: {body[:60]!r}") from None
+def _fault(body: bytes) -> wire.Fault | None:
+    """Return why a request was refused; None: it was not. PeerError when this is not an answer of the daemon."""
+    try:
+        return msgspec.json.decode(body, type=_Answer).error
+    except msgspec.DecodeError:
+        raise PeerError(f"the daemon answers nonsense: {body[:60]!r}") from None

@@ -57,14 +57,11 @@ def cast(rng: Random, count: int) -> tuple[Character, ...]:
     """Draw `count` people; the last one is the smurf: a new account, and better than all the others."""
     names = rng.sample(NAMES, count - 1)
     regulars = [
-        _character(number, name, max(WEAKEST, MEAN + SPREAD * rng.gauss(0, 1))) for number, name in enumerate(names, 1)
+        Character(account(number), name, max(WEAKEST, MEAN + SPREAD * rng.gauss(0, 1)))
+        for number, name in enumerate(names, 1)
     ]
     best = max(character.skill for character in regulars)
-    return (*regulars, _character(count, SMURF, best + SPREAD / 2))
-
-
-def _character(number: int, name: str, skill: float) -> Character:
-    return Character(account(number), name, skill)
+    return (*regulars, Character(account(count), SMURF, best + SPREAD / 2))
 
 
 def account(number: int) -> PlayerId:

@@ -114,16 +114,12 @@ def _weight(span: Span) -> float:
 
 def lineup(a: Iterable[PlayerId], b: Iterable[PlayerId], commanders: Iterable[PlayerId]) -> list[Presence]:
     """Presences of players who play one whole round."""
-    chairs = set(commanders)
+    chairs, roles = set(commanders), (Role.FIELD, Role.COMMANDER)
     return [
-        Presence(player, side, 0, 0, True, spans=(Span(side, 0, USUAL_SECONDS, _role(player in chairs)),))
+        Presence(player, side, 0, 0, True, spans=(Span(side, 0, USUAL_SECONDS, roles[player in chairs]),))
         for side, ids in ((Side.A, a), (Side.B, b))
         for player in ids
     ]
-
-
-def _role(commands: bool) -> Role:
-    return Role.COMMANDER if commands else Role.FIELD
 
 
 def volunteers(people: Mapping[PlayerId, Person], side: Sequence[PlayerId]) -> Sequence[PlayerId]:
@@ -403,11 +399,10 @@ class NS2Evening(Evening):
         self._predicted = 0.5 if teams.chance is None else teams.chance
         self._random = random_favourite(self.rng, self.people, (teams.a, teams.b), self.advantage)
         self.tally.wishes += [
-            self.game.clients[player].side is side for player, side in self._wishes.items() if self._here(player)
+            self.game.clients[player].side is side
+            for player, side in self._wishes.items()
+            if player in self.game.clients
         ]
-
-    def _here(self, player: PlayerId) -> bool:
-        return player in self.game.clients
 
     # A round.
 

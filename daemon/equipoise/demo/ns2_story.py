@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 
 from equipoise.core.model import Mode, PlayerId, RoundId, Side
-from equipoise.demo.daemon import POOL, Client
+from equipoise.demo.daemon import Client
 from equipoise.demo.evening import READ, crash, pace, pause, revive
-from equipoise.demo.ns2_evening import ADVANTAGES, SERVER, SIDES, NS2Evening, Person
-from equipoise.demo.record import Figure, Steps, Summary, favourites, percent
+from equipoise.demo.ns2_evening import ADVANTAGES, SERVER, SIDES, NS2Evening
+from equipoise.demo.record import EveningSummary, Figure, Steps, percent, shared_numbers
 from equipoise.lab.simulation.game_server import Map
 
 LATECOMERS = 2
@@ -26,35 +26,19 @@ MAPS = tuple(ADVANTAGES)
 
 
 class Incident(Enum):
-    """Incidents of the rounds, in this order."""
+    """Incidents of the rounds, in this order, and when: as a fraction of the rounds."""
 
-    LATE_JOIN = auto()
-    NEEDLESS_VOTE = auto()
-    LEAVE = auto()
-    NEW_COMMANDER = auto()
-    RETURN = auto()
-    ABORT_AND_CHOICE = auto()
-    SWITCH = auto()
-    KILL = auto()
-    VOTE = auto()
-    SECOND_LATE_JOIN = auto()
-    DRAW = auto()
-
-
-MARKS = {
-    Incident.LATE_JOIN: 0.05,
-    Incident.NEEDLESS_VOTE: 0.1,
-    Incident.LEAVE: 0.15,
-    Incident.NEW_COMMANDER: 0.2,
-    Incident.RETURN: 0.25,
-    Incident.ABORT_AND_CHOICE: 0.3,
-    Incident.SWITCH: 0.4,
-    Incident.KILL: 0.5,
-    Incident.VOTE: 0.6,
-    Incident.SECOND_LATE_JOIN: 0.65,
-    Incident.DRAW: 0.7,
-}
-"""When, as a fraction of the rounds."""
+    LATE_JOIN = 0.05
+    NEEDLESS_VOTE = 0.1
+    LEAVE = 0.15
+    NEW_COMMANDER = 0.2
+    RETURN = 0.25
+    ABORT_AND_CHOICE = 0.3
+    SWITCH = 0.4
+    KILL = 0.5
+    VOTE = 0.6
+    SECOND_LATE_JOIN = 0.65
+    DRAW = 0.7
 
 
 class NS2Story:
@@ -117,7 +101,7 @@ class NS2Story:
     def _due(self) -> list[Incident]:
         """The incidents of this round. The round of the kill has no other, and those after it wait for the daemon."""
         number, rounds = self._evening.number, self._evening.rounds
-        due = [incident for incident in self._left if number >= max(2, MARKS[incident] * rounds)]
+        due = [incident for incident in self._left if number >= max(2, incident.value * rounds)]
         if Incident.KILL in due:
             due = [Incident.KILL] if due[0] is Incident.KILL else due[: due.index(Incident.KILL)]
         self._left = [incident for incident in self._left if incident not in due]
@@ -138,9 +122,6 @@ class NS2Story:
             await evening.sync()
 
     # People.
-
-    def _person(self, player: PlayerId) -> Person:
-        return self._evening.people[player]
 
     async def _late_join(self) -> None:
         if self._coming:
@@ -163,7 +144,7 @@ class NS2Story:
     async def _join(self, player: PlayerId, text: str) -> None:
         evening = self._evening
         evening.game.connect(player)
-        evening.game.want(player, self._person(player).prefers)
+        evening.game.want(player, evening.people[player].prefers)
         await evening.sync()
         side = evening.game.clients[player].side
         evening.report(
@@ -264,55 +245,41 @@ PAGE = 100
 """Rounds or decisions that are asked for at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class NS2Summary(Summary):
-    """An evening in numbers; those of the daemon come from its admin interface. The fields are those of `--json`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NS2Summary(EveningSummary):
+    """An NS2 evening in numbers; who leads random teams is one who likes to."""
 
-    rounds: int
-    stored: int
-    """Rounds that the daemon reported as stored, those that began again among them."""
+    steps: ClassVar[Steps] = (
+        ("equipoise init --game ns2", "write a configuration and the settings of the mod"),
+        ("ns2mod/README.md", "the mod: what it needs, how it reaches a server, what is not known"),
+        ("equipoise doctor", "look for what is wrong, and what to do"),
+        ("docs/ratings/ns2.md", "how skill is estimated"),
+    )
     drawn: int
     restarted: int
     """Rounds that a vote began again."""
     shuffles: int
     shuffled_alone: int
     """Shuffles by the mod from its cache, counted in the daemon's log."""
-    favourite_before: float
-    """Win probability of the favourite before a shuffle, the mean over the daemon's log."""
-    favourite_after: float
     uneven_rounds: float
     """Part of the rounds that began, by the daemon's chance, outside of 40 to 60 %."""
     uneven_for_chairs: float
     """The part of the rounds before which the daemon said so, and that the commanders' chairs are why."""
     asked_to_command: int
     """Times that a player was asked to take the other chair, as the best match; in the demo half of them do."""
-    moved: int
     moves_per_shuffle: float
     """Players who changed side; those who were placed from the ready room did not."""
-    moved_in_rounds: int
-    refused_switches: int
     wishes: int
     wishes_honoured: float
     """Part of the wishes for a side that came true at the start of the round; half would by chance."""
     choices: int
     choices_honoured: float
     """Part of the sides named in secret team choices whose player got them."""
-    rank_correlation: float
-    """Spearman's ρ of ratings and true skill, averages of both sides."""
     commander_correlation: float
-    """The same of skill as a commander, of those who have commanded."""
+    """As `rank_correlation`, which is of the averages of both sides, of skill as a commander: of those who have
+    commanded."""
     prediction_error: float
     """Mean distance of the predicted win probability from the true one, over the second half of the rounds."""
-    stronger_side: float
-    """True win probability of the stronger side, the mean over the second half of the rounds; 0.5 is even."""
-    random_teams: float
-    """The same, had the same people been on random teams, led by one who likes to."""
-    favourites_expected: float
-    favourites_won: float
-    """A draw is half a win."""
-    brier: float
-    restarts_survived: int
-    rounds_delivered_late: int
 
     def rows(self) -> list[Figure]:
         """Return what was played, how even the teams were, and how well skills were found."""
@@ -348,24 +315,12 @@ class NS2Summary(Summary):
             ),
         ]
 
-    @property
-    def steps(self) -> Steps:
-        """Commands that set up an NS2 server, and where to read on."""
-        return (
-            ("equipoise init --game ns2", "write a configuration and the settings of the mod"),
-            ("ns2mod/README.md", "the mod: what it needs, how it reaches a server, what is not known"),
-            ("equipoise doctor", "look for what is wrong, and what to do"),
-            ("docs/ratings/ns2.md", "how skill is estimated"),
-        )
-
 
 async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
     """Query the daemon, and add what only the simulation knows. PeerError when the daemon does not answer."""
     record, tally = evening.record, evening.tally
-    quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
     log = await _all(client, f"/v1/admin/decisions?server={SERVER}&limit={PAGE}", "decisions")
     rounds = await _all(client, f"/v1/admin/rounds?limit={PAGE}", "rounds")
-    before, after = favourites(log, "shuffle")
     shuffles = [entry["detail"] for entry in log if entry["kind"] == "shuffle" and entry["detail"]["after"] is not None]
     chairs = sum(
         "commanders' chairs" in detail.get("cause", "") and not 0.4 <= detail["after"] <= 0.6
@@ -373,39 +328,22 @@ async def summarise_ns2(evening: NS2Evening, client: Client) -> NS2Summary:
         if "likely" not in detail
     )
     uneven = [line for line in record.rounds if not 0.4 <= line.predicted <= 0.6]
-    expectation, won = record.expected()
-    half = (len(record.rounds) + 1) // 2
-    stronger, random = record.evenness(half)
     return NS2Summary(
-        rounds=len(record.rounds),
-        stored=evening.script.stored,
+        **await shared_numbers(record, evening.script.stored, client, log, "shuffle"),
         drawn=tally.drawn,
         restarted=tally.restarted,
         shuffles=record.scrambles,
         shuffled_alone=sum(entry["kind"] == "alone" for entry in log),
-        favourite_before=before,
-        favourite_after=after,
         uneven_rounds=len(uneven) / max(1, len(record.rounds)),
         uneven_for_chairs=chairs / max(1, len(record.rounds)),
         asked_to_command=tally.asked,
-        moved=record.moved,
         moves_per_shuffle=record.moved / max(1, record.scrambles),
-        moved_in_rounds=record.gaps,
-        refused_switches=record.refused,
         wishes=len(tally.wishes),
         wishes_honoured=_part(tally.wishes),
         choices=len(tally.chosen),
         choices_honoured=_part(tally.chosen),
-        rank_correlation=record.fidelity[-1],
         commander_correlation=evening.commanders_fidelity(),
-        prediction_error=_error(rounds, dict(list(tally.true.items())[-half:])),
-        stronger_side=stronger,
-        random_teams=random,
-        favourites_expected=expectation,
-        favourites_won=won,
-        brier=quality["brier"]["value"],
-        restarts_survived=record.restarts,
-        rounds_delivered_late=record.delivered,
+        prediction_error=_error(rounds, dict(list(tally.true.items())[-record.half :])),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from rich.console import Console, Group
 from rich.panel import Panel
@@ -15,6 +15,7 @@ from rich.table import Table
 
 from equipoise.core.model import PlayerId
 from equipoise.core.phrases import Text
+from equipoise.demo.daemon import POOL, Client
 
 Names = Mapping[PlayerId, str]
 Odds = tuple[float | None, float | None, str]
@@ -135,6 +136,11 @@ class Record:
             return 0.5, 0.5
         return fmean(entry.stronger for entry in rounds), fmean(entry.random for entry in rounds)
 
+    @property
+    def half(self) -> int:
+        """How many rounds the second half of the evening has."""
+        return (len(self.rounds) + 1) // 2
+
 
 DECISIONS = 1000
 """The most that the decision log returns in one answer."""
@@ -148,14 +154,66 @@ Steps: TypeAlias = tuple[tuple[str, str], ...]
 class Summary(ABC):
     """An evening in numbers. The fields are those of `--json`."""
 
+    steps: ClassVar[Steps]
+    """Commands and pages for after the demo."""
+
     @abstractmethod
     def rows(self) -> list[Figure]:
         """The lines of the table that closes the demo, top to bottom."""
 
-    @property
-    @abstractmethod
-    def steps(self) -> Steps:
-        """Commands and pages for after the demo."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EveningSummary(Summary):
+    """The numbers of every evening that ends; those of the daemon come from its admin interface."""
+
+    rounds: int
+    stored: int
+    """Rounds that the daemon reported as stored, those that began again among them."""
+    favourite_before: float
+    """Win probability of the favourite before a scramble or shuffle, the mean over the daemon's log."""
+    favourite_after: float
+    moved: int
+    moved_in_rounds: int
+    refused_switches: int
+    rank_correlation: float
+    """Spearman's ρ of ratings and true skill."""
+    stronger_side: float
+    """True win probability of the stronger side, the mean over the second half of the rounds; 0.5 is even."""
+    random_teams: float
+    """The same, had the same people been on random teams."""
+    favourites_expected: float
+    favourites_won: float
+    """A draw is half a win."""
+    brier: float
+    restarts_survived: int
+    rounds_delivered_late: int
+
+
+async def shared_numbers(
+    record: Record, stored: int, client: Client, log: Sequence[Mapping[str, Any]], kind: str
+) -> dict[str, Any]:
+    """Return the fields of `EveningSummary`; `kind` is that of decisions that make teams anew."""
+    quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
+    before, after = favourites(log, kind)
+    expected, won = record.expected()
+    stronger, random = record.evenness(record.half)
+    return {
+        "rounds": len(record.rounds),
+        "stored": stored,
+        "favourite_before": before,
+        "favourite_after": after,
+        "moved": record.moved,
+        "moved_in_rounds": record.gaps,
+        "refused_switches": record.refused,
+        "rank_correlation": record.fidelity[-1],
+        "stronger_side": stronger,
+        "random_teams": random,
+        "favourites_expected": expected,
+        "favourites_won": won,
+        "brier": quality["brier"]["value"],
+        "restarts_survived": record.restarts,
+        "rounds_delivered_late": record.delivered,
+    }
 
 
 def favourites(log: Sequence[Mapping[str, Any]], kind: str) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import wrap
 from types import TracebackType
-from typing import Literal, Protocol
+from typing import Literal
 
 from rich.console import Console, Group
 from rich.layout import Layout
@@ -91,22 +91,6 @@ class Board:
     chat: str
     """The last message in the game's chat."""
     record: Record
-
-
-class Stage(Protocol):
-    """A place that shows the evening."""
-
-    def open(self, page: str) -> None:
-        """Show the address at which a browser can watch, too."""
-
-    def add(self, line: Line) -> None:
-        """Add a line to the ticker."""
-
-    def show(self, board: Board) -> None:
-        """Draw the present state of the evening."""
-
-    async def rest(self, seconds: float) -> None:
-        """Wait, so that people can read; `seconds` are those at speed 1."""
 
 
 STYLES: dict[Kind, str] = {
@@ -238,11 +222,8 @@ def sparkline(values: Sequence[float], width: int, low: float, high: float) -> s
     count = min(width, len(values))
     edges = [round(index * len(values) / count) for index in range(count + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
-    return "".join(LEVELS[_level((mean - low) / (high - low))] for mean in means)
-
-
-def _level(height: float) -> int:
-    return min(len(LEVELS) - 1, max(0, int(height * len(LEVELS))))
+    levels = [int((mean - low) / (high - low) * len(LEVELS)) for mean in means]
+    return "".join(LEVELS[min(len(LEVELS) - 1, max(0, level))] for level in levels)
 
 
 def _chances(board: Board, width: int) -> Group:
@@ -292,28 +273,28 @@ REMEMBERED = 60
 """Lines that the ticker of the tallest screen shows."""
 
 
-class Quiet:
-    """Shows nothing; waits at a speed, 0 for not at all."""
+class Stage:
+    """A place that shows the evening; this one shows nothing, and waits at a speed, 0 for not at all."""
 
     def __init__(self, speed: float = 0.0) -> None:
         self._speed = speed
 
     def open(self, page: str) -> None:
-        """Ignore the address."""
+        """Show the address at which a browser can watch, too."""
 
     def add(self, line: Line) -> None:
-        """Ignore the line."""
+        """Add a line to the ticker."""
 
     def show(self, board: Board) -> None:
-        """Ignore the board."""
+        """Draw the present state of the evening."""
 
     async def rest(self, seconds: float) -> None:
-        """Wait that long, divided by the speed."""
+        """Wait, so that people can read; `seconds` are those at speed 1."""
         if self._speed:
             await asyncio.sleep(seconds / self._speed)
 
 
-class Plain(Quiet):
+class Plain(Stage):
     """The ticker's lines alone, for pipes and logs."""
 
     def __init__(self, console: Console, speed: float) -> None:
@@ -329,7 +310,7 @@ class Plain(Quiet):
         self._console.print(line.text, markup=False, highlight=False, soft_wrap=True)
 
 
-class Screen(Quiet):
+class Screen(Stage):
     """The whole terminal, redrawn at every moment; a context, at whose end the terminal is as it was before."""
 
     def __init__(self, console: Console, speed: float) -> None:

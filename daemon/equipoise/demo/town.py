@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rich.console import Console
 from rich.live import Live
@@ -178,14 +178,11 @@ class Town:
     """All people, and who of them is at home."""
 
     people: Mapping[PlayerId, Person]
-    at_home: set[PlayerId] = field(init=False)
+    at_home: set[PlayerId]
     clocks: dict[str, float] = field(default_factory=dict)
     """Dates of the games that play: none gets far ahead of the others while they catch up."""
     moved: asyncio.Event = field(default_factory=asyncio.Event)
     """A clock has moved."""
-
-    def __post_init__(self) -> None:
-        self.at_home = set(self.people)
 
 
 class Server:
@@ -415,7 +412,7 @@ async def settle(
 
     `boot` is the date at which they start, `crowd` how many players each has, if it is not its kind's number.
     """
-    home = Town({person.id: person for person in people})
+    home = Town({person.id: person for person in people}, {person.id for person in people})
     servers = []
     for place in town:
         forms = place.kind.game is NS2
@@ -435,8 +432,13 @@ PEOPLE = 1.8
 
 @dataclass(frozen=True, slots=True)
 class TownSummary(Summary):
-    """A town's evening in numbers. The fields are those of `--json`."""
+    """A town's evening in numbers."""
 
+    steps: ClassVar[Steps] = (
+        ("equipoise init", "write a configuration, install the plugin into tf/"),
+        ("equipoise init --game ns2", "write a configuration and the settings of the mod"),
+        ("equipoise doctor", "look for what is wrong, and what to do"),
+    )
     servers: int
     people: int
     rounds: int
@@ -454,15 +456,6 @@ class TownSummary(Summary):
             ("rounds", f"{self.rounds}", f"{self.stored} stored and rated"),
             ("scrambles", f"{self.remade}", "new teams, shuffles among them"),
         ]
-
-    @property
-    def steps(self) -> Steps:
-        """Commands that set up a server."""
-        return (
-            ("equipoise init", "write a configuration, install the plugin into tf/"),
-            ("equipoise init --game ns2", "write a configuration and the settings of the mod"),
-            ("equipoise doctor", "look for what is wrong, and what to do"),
-        )
 
 
 async def serve(home: Path, places: Sequence[Place], seed: int, speed: float, console: Console | None) -> TownSummary:
