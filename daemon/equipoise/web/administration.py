@@ -37,6 +37,7 @@ from equipoise.web.routes import (
     READERS,
     Answer,
     Ask,
+    Listed,
     Ok,
     Paged,
     Request,
@@ -304,7 +305,7 @@ class Reasons(Paged, frozen=True):
     """Nothing newer, in seconds since the epoch."""
 
 
-class Decisions(Ok, frozen=True):
+class Decisions(Listed, frozen=True):
     """The decision log, newest first."""
 
     decisions: tuple[Decision, ...]
@@ -315,8 +316,6 @@ class Decisions(Ok, frozen=True):
     """The words of these servers' games for sides A and B."""
     player: PlayerId | None
     """Who was asked for."""
-    before: int | None
-    """The value of `before` that asks for the next page; null at the end."""
 
 
 @routes.add("GET", "/v1/admin/decisions", "The decision log", READERS, query=Reasons)
@@ -378,38 +377,33 @@ class OfMap(Paged, frozen=True):
     """The script's name of a time on a map, as rounds and chances have it."""
 
 
-class Chances(Ok, frozen=True):
+class Chances(Listed, frozen=True):
     """The course of a server's maps, newest first."""
 
     server: ServerId
     sides: tuple[str, str]
-    """The game's words for sides A and B."""
     chances: tuple[Chance, ...]
     """A line for each change of the sides that lasted, newest first."""
-    before: int | None
-    """The value of `before` that asks for the next page; null at the end."""
 
 
 @routes.add("GET", "/v1/admin/servers/{server}/chances", "How even a server's sides were", READERS, query=OfMap)
 async def show_chances(request: Request) -> Chances:
     """How even the sides of a server were, from each change of them on."""
     services, query = request.services, request.query
-    host = services.host(request.path["server"])
+    host = request.host
     lines = await services.store.chances(host.server, query.session, query.limit, before=query.before)
     recent, before = page(lines, query, lambda line: line.at, lambda line: line.number)
     sides = services.sides(host.server) or host.session.memory.mode.sides
     return Chances(server=host.server, sides=sides, chances=recent, before=before)
 
 
-class Audits(Ok, frozen=True):
+class Audits(Listed, frozen=True):
     """Lines of the audit: who changed what, newest first."""
 
     audit: tuple[Audit, ...]
     """Lines of the audit, newest first."""
     names: Mapping[PlayerId, str]
     """Last known names, by player id."""
-    before: int | None
-    """The value of `before` that asks for the next page; null at the end."""
 
 
 @routes.add("GET", "/v1/admin/audit", "What admins did", READERS, query=Paged)

@@ -97,7 +97,7 @@ class Fairness(Ok, frozen=True, kw_only=True):
 @routes.add("GET", "/v1/admin/pools/{pool}/evenness", "Is it fair", READERS, query=Weeks)
 async def show_evenness(request: Request) -> Fairness:
     """How fair the rounds of the last days were."""
-    services, pool = request.services, request.services.pool(request.path["pool"])
+    services, pool = request.services, request.pool
     for host in services.hosts.values():
         host.write_down()
     since = services.clock.epoch() - request.query.days * DAY
@@ -203,11 +203,9 @@ class MapSeen(Figures, frozen=True, kw_only=True):
     """A map, and what its rounds were like."""
 
     map: str
-    """The map's name."""
     mode: Mode
     """The mode of its last round."""
     sides: tuple[str, str]
-    """The game's words for sides A and B."""
 
 
 class ServerOnMap(Figures, frozen=True, kw_only=True):
@@ -248,13 +246,13 @@ async def list_maps(request: Request) -> Maps:
 
     # A hundred thousand rounds take a second, in which other callers are answered.
     maps = await asyncio.to_thread(grouped)
-    return Maps(pool=request.services.pool(request.path["pool"]).name, rounds=len(rounds), maps=maps)
+    return Maps(pool=request.pool.name, rounds=len(rounds), maps=maps)
 
 
 @routes.add("GET", "/v1/admin/pools/{pool}/maps/{map}", "A map of a pool", READERS, query=Recent)
 async def show_map(request: Request) -> MapFound:
     """One map, on each server that played it."""
-    pool, name = request.services.pool(request.path["pool"]).name, request.path["map"]
+    pool, name = request.pool.name, request.path["map"]
     rounds, splits = await _read(request)
     own = [row for row in rounds if row.map == name]
     if not own:
@@ -285,7 +283,7 @@ def _by(rounds: Iterable[MapResult], key: Callable[[MapResult], Key]) -> dict[Ke
 async def _read(request: Request) -> tuple[Sequence[MapResult], Sequence[tuple[ServerId, float]]]:
     """Return rounds, newest first, and the server and time of each decision since then that made new teams."""
     services, query = request.services, request.query
-    pool = services.pool(request.path["pool"])
+    pool = request.pool
     for host in services.hosts.values():
         host.write_down()
     rounds = await services.store.rounds_on_maps(pool.name, query.since or -math.inf, query.rounds)

@@ -91,12 +91,19 @@ IN_PATH: dict[str, dict[str, Any]] = {
 }
 
 WORDS: Mapping[str, str] = {
+    "a": "Players on side A: RED, Marines.",
+    "b": "Players on side B: BLU, Aliens.",
+    "bench": "Players who sit out.",
     "id": "The player: a SteamID64, or `bot:<userid>`.",
     "kind": "Names the kind.",
+    "map": "The map's name.",
+    "name": "Their last known name.",
     "order": "The order's id.",
     "pool": "The rating population.",
     "round": "The round's id, unique on its server.",
     "server": "The game server's name in the configuration.",
+    "sides": "The game's words for sides A and B.",
+    "visible": "The rating may be shown.",
 }
 """The meaning of words that are the same wherever they stand: a field of such a name may go without a docstring."""
 

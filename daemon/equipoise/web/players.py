@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -26,7 +26,6 @@ from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Limited, Ok, Req
 from equipoise.wire.scalars import FORMS, written_id
 
 Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
-Version = Annotated[int, Meta(ge=0, le=LARGEST)] | None
 
 T = TypeVar("T")
 
@@ -59,13 +58,11 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     id: PlayerId
     name: str | None
-    """Their last known name."""
     rating: float
     """The rating, in points."""
     rounds: int
     """Rated rounds so far."""
     visible: bool
-    """The rating may be shown."""
     stale: bool
     """Without a rated round for so long that they are not on the leaderboard."""
     last_played: float | None
@@ -168,7 +165,7 @@ class PlayersFound(Ok, frozen=True):
 @routes.add("GET", "/v1/admin/pools/{pool}/players", "Players by a part of their id or name", READERS, query=Sought)
 async def find_players(request: Request) -> PlayersFound:
     """Players by a part of their id or name."""
-    pool, text = request.services.pool(request.path["pool"]), request.query.text
+    pool, text = request.pool, request.query.text
     if not text.isdecimal():
         with suppress(ValueError):  # no id in another form is a part of a name
             text = written_id(text) or text
@@ -223,7 +220,7 @@ class Top(Ok, frozen=True):
 @routes.add("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, query=BesidePlayer)
 async def show_top(request: Request) -> Top:
     """The leaderboard of a pool, best first."""
-    pool, query = request.services.pool(request.path["pool"]), request.query
+    pool, query = request.pool, request.query
     newcomer = pool.summary(PlayerId("0"))
     before = None if query.after else query.before
     start = query.after or before
@@ -260,17 +257,22 @@ async def show_top(request: Request) -> Top:
     )
 
 
-class RatingSet(Ask, frozen=True):
+class Undo(Ask, frozen=True, kw_only=True):
+    """Take back a player's last edit."""
+
+    version: Annotated[int, Meta(ge=0, le=LARGEST)] | None = None
+    """Only while the player has this version."""
+    dry_run: bool = False
+    """Say what would change, and change nothing."""
+
+
+class RatingSet(Undo, frozen=True, kw_only=True):
     """The rating that an admin gives a player, in points."""
 
     rating: Points
     """The rating, in points."""
     new: bool = False
     """The player may be one who was never seen here."""
-    version: Version = None
-    """Only while the player has this version."""
-    dry_run: bool = False
-    """Say what would change, and change nothing."""
 
 
 class PlayerEdited(PlayerFound, frozen=True, kw_only=True):
@@ -295,13 +297,11 @@ async def set_player(request: Request) -> PlayerEdited:
     return await _edit(request, body.rating, new=body.new, version=body.version, trial=body.dry_run)
 
 
-class Reset(InPool, frozen=True):
+class Reset(Undo, frozen=True, kw_only=True):
     """Make a player a newcomer again."""
 
-    version: Version = None
-    """Only while the player has this version."""
-    dry_run: bool = False
-    """Say what would change, and change nothing."""
+    pool: str | None = None
+    """The rating population; may be left out where there is only one."""
 
 
 @routes.add("DELETE", "/v1/admin/players/{id}", "Make a player a newcomer", ADMINS, query=Reset)
@@ -321,15 +321,6 @@ async def _edit(request: Request, rating: float | None, *, new: bool, version: i
     summaries = [replace(summary, name=name) for summary in (edit.before, edit.after)]
     before, after = await all_seen(request.services, pool, summaries)
     return PlayerEdited(pool=pool.name, before=before, player=after, **await _standing(pool, player))
-
-
-class Undo(Ask, frozen=True):
-    """Take back a player's last edit."""
-
-    version: Version = None
-    """Only while the player has this version."""
-    dry_run: bool = False
-    """Say what would change, and change nothing."""
 
 
 class EditUndone(Ok, frozen=True, kw_only=True):
@@ -377,7 +368,6 @@ class RatingChange(msgspec.Struct, frozen=True, kw_only=True):
 
     id: PlayerId
     name: str | None
-    """Their last known name."""
     before: float
     """The rating before it."""
     after: float
@@ -414,17 +404,7 @@ async def replay_of(pool: Pool, revision: Revised, *, dry_run: bool) -> Replay:
         edits=revision.edits,
         lost_edits=revision.lost,
         refitted=revision.refitted,
-        changes=tuple(
-            RatingChange(
-                id=PlayerId(shift.id),
-                name=names.get(shift.id),
-                before=shift.before,
-                after=shift.after,
-                rounds_before=shift.rounds_before,
-                rounds_after=shift.rounds_after,
-            )
-            for shift in revision.shifts
-        ),
+        changes=tuple(RatingChange(name=names.get(shift.id), **asdict(shift)) for shift in revision.shifts),
     )
 
 
@@ -514,31 +494,23 @@ async def all_seen(services: Services, pool: Pool, summaries: Sequence[PlayerSum
     except StoreError:
         records = None  # they are not worth a refusal
     hidden = await pool.store.hidden()
-    return tuple(_seen(services, pool, summary, records, hidden=summary.id in hidden) for summary in summaries)
 
+    def seen(summary: PlayerSummary) -> PlayerSeen:
+        return PlayerSeen(
+            id=summary.id,
+            name=summary.name,
+            rating=summary.rating,
+            rounds=summary.rounds,
+            visible=summary.visible,
+            stale=pool.system.stale(summary.last_played, services.clock.epoch()),
+            last_played=summary.last_played,
+            skill=summary.balance,
+            skill_by=pool.balancing.name if pool.follower is not None and pool.follower.ready else None,
+            deviation=summary.deviation,
+            interval=None if summary.deviation is None else Interval(*interval(summary.balance, summary.deviation)),
+            record=None if records is None else records[summary.id],
+            skills=summary.skills,
+            hidden=summary.id in hidden,
+        )
 
-def _seen(
-    services: Services,
-    pool: Pool,
-    summary: PlayerSummary,
-    records: Mapping[PlayerId, Record] | None,
-    *,
-    hidden: bool,
-) -> PlayerSeen:
-    low, high = interval(summary.balance, summary.deviation or 0.0)
-    return PlayerSeen(
-        id=summary.id,
-        name=summary.name,
-        rating=summary.rating,
-        rounds=summary.rounds,
-        visible=summary.visible,
-        stale=pool.system.stale(summary.last_played, services.clock.epoch()),
-        last_played=summary.last_played,
-        skill=summary.balance,
-        skill_by=pool.balancing.name if pool.follower is not None and pool.follower.ready else None,
-        deviation=summary.deviation,
-        interval=None if summary.deviation is None else Interval(low, high),
-        record=None if records is None else records[summary.id],
-        skills=summary.skills,
-        hidden=hidden,
-    )
+    return tuple(map(seen, summaries))

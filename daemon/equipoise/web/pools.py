@@ -25,7 +25,7 @@ from equipoise.solver import Assignment, Pin
 from equipoise.store.notes import Audit
 from equipoise.store.pool_file import Standing
 from equipoise.store.seasons import Season
-from equipoise.web.players import concealed_from, names_of, player_id
+from equipoise.web.players import InPool, Points, concealed_from, names_of, player_id
 from equipoise.web.routes import ADMINS, ANYBODY, LARGEST, READERS, Ask, Limited, Ok, Request, Routes, Stream, refused
 from equipoise.wire.scalars import Fraction, Player
 from equipoise.workers.solving import SplitQuestion, SplitRequest
@@ -34,7 +34,6 @@ LOOK_SECONDS = 0.1
 """How often it is looked whether a caller has hung up."""
 
 Place = Literal["a", "b", "bench", "play"]
-Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Label = str | int
 """A player in a split: the id, or the index where only ratings were sent."""
 Labels = Annotated[tuple[Label, ...], Meta(max_length=MOST_PLAYERS)]
@@ -48,16 +47,12 @@ class Sides(Ask, frozen=True):
     """The sides as they are now."""
 
     a: Labels = ()
-    """Players on side A: RED, Marines."""
     b: Labels = ()
-    """Players on side B: BLU, Aliens."""
 
 
-class SplitsAsked(Ask, frozen=True):
+class SplitsAsked(InPool, frozen=True):
     """A pool of players, by id or by rating, and what a split must respect."""
 
-    pool: str | None = None
-    """The rating population; may be left out where there is only one."""
     ids: Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)] = ()
     """Players, by id."""
     ratings: Annotated[tuple[Points, ...], Meta(max_length=MOST_PLAYERS)] = ()
@@ -131,11 +126,8 @@ class SplitFound(Evenness, frozen=True, kw_only=True):
     k: int
     """Players on each side."""
     a: tuple[Label, ...]
-    """Players on side A: RED, Marines."""
     b: tuple[Label, ...]
-    """Players on side B: BLU, Aliens."""
     bench: tuple[Label, ...]
-    """Players who sit out."""
     difference: float
     """Sum of A minus sum of B, rating points."""
     optimal: bool
@@ -373,7 +365,7 @@ class VersionRaised(Ok, frozen=True):
 )
 async def upgrade_pool(request: Request) -> VersionRaised:
     """Raise the rating version of a shared pool to this daemon's, when all of its machines have that."""
-    pool = request.services.pool(request.path["pool"])
+    pool = request.pool
     before, version = await pool.upgrade()
     return VersionRaised(pool=pool.name, before=before, version=version)
 
@@ -387,9 +379,7 @@ class MatchAsked(Ask, frozen=True):
     """Two sides of players, by id or name."""
 
     a: Lineup
-    """Players on side A: RED, Marines."""
     b: Lineup
-    """Players on side B: BLU, Aliens."""
     mode: Mode | None = None
     """The kind of map; by default what the pool's game plays, without anything that is special to a kind of map."""
     map: Annotated[str, Meta(max_length=128)] = ""
@@ -401,7 +391,6 @@ class InMatch(msgspec.Struct, frozen=True):
 
     id: PlayerId
     name: str | None
-    """Their last known name."""
 
 
 class MatchFound(Evenness, frozen=True, kw_only=True):
@@ -411,9 +400,7 @@ class MatchFound(Evenness, frozen=True, kw_only=True):
     """Whether the request was accepted."""
     pool: str
     a: tuple[InMatch, ...]
-    """Players on side A: RED, Marines."""
     b: tuple[InMatch, ...]
-    """Players on side B: BLU, Aliens."""
 
 
 @routes.add(
@@ -440,12 +427,14 @@ class MatchFound(Evenness, frozen=True, kw_only=True):
 async def show_match(request: Request) -> MatchFound:
     """The outlook of two sides."""
     body: MatchAsked = request.body
-    pool = request.services.pool(request.path["pool"])
+    pool = request.pool
     hidden_ids = await concealed_from(request)
     a, b = await _side(pool, body.a, "$.a", hidden_ids), await _side(pool, body.b, "$.b", hidden_ids)
     if twice := [player for n, player in enumerate((*a, *b)) if player in (*a, *b)[:n]]:
         raise ScriptError("twice", f"{twice[0]} is here twice", path="$.b" if twice[0] in b else "$.a")
-    context = Context(body.mode or _usual_mode(pool), body.map)
+    # Only systems of NS2 have skills by side.
+    usual = Mode.OTHER if pool.summary(PlayerId("0")).skills is None else Mode.NS2
+    context = Context(body.mode or usual, body.map)
     outlook = await lookups.outlook_of(pool, context, a, b)
     names = await names_of(pool, {*a, *b} - hidden_ids)
     return MatchFound(
@@ -458,11 +447,6 @@ async def show_match(request: Request) -> MatchFound:
 
 async def _side(pool: Pool, texts: Sequence[str], path: str, concealed: Collection[PlayerId]) -> list[PlayerId]:
     return [await player_id(pool, text, path=f"{path}[{n}]", concealed=concealed) for n, text in enumerate(texts)]
-
-
-def _usual_mode(pool: Pool) -> Mode:
-    """Return NS2's mode for a system that has skills by side, as only NS2's has."""
-    return Mode.OTHER if pool.summary(PlayerId("0")).skills is None else Mode.NS2
 
 
 class RefitAsked(Ask, frozen=True):
@@ -490,7 +474,7 @@ class RefitSeen(Ok, frozen=True):
 async def start_refit(request: Request) -> RefitSeen:
     """Begin to fit all rounds of a pool at once; 409 if its system cannot."""
     services = request.services
-    pool = services.pool(request.path["pool"])
+    pool = request.pool
     try:
         return RefitSeen(refit=services.refits.start(pool, request.caller.who, dry_run=request.body.dry_run))
     except RatingError as error:
@@ -500,8 +484,7 @@ async def start_refit(request: Request) -> RefitSeen:
 @routes.add("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS)
 async def show_refit(request: Request) -> RefitSeen:
     """How the pool's refit goes, or went."""
-    services = request.services
-    return RefitSeen(refit=services.refits.status(services.pool(request.path["pool"])))
+    return RefitSeen(refit=request.services.refits.status(request.pool))
 
 
 @routes.add(
@@ -509,7 +492,7 @@ async def show_refit(request: Request) -> RefitSeen:
 )
 async def export_pool(request: Request) -> Stream:
     """A pool as JSON Lines; docs/moving.md has the format."""
-    services, pool = request.services, request.services.pool(request.path["pool"])
+    services, pool = request.services, request.pool
     # What waits in the ring is a part of the pool.
     await pool.drain()
     if pool.ring_depth:
@@ -541,7 +524,7 @@ class SeasonsFound(Ok, frozen=True):
 @routes.add("GET", "/v1/admin/pools/{pool}/seasons", "A pool's seasons", READERS)
 async def show_seasons(request: Request) -> SeasonsFound:
     """The seasons of a pool, the newest first."""
-    pool = request.services.pool(request.path["pool"])
+    pool = request.pool
     return SeasonsFound(pool=pool.name, seasons=tuple(await pool.store.seasons(pool.name)))
 
 
@@ -555,7 +538,7 @@ async def show_seasons(request: Request) -> SeasonsFound:
 )
 async def begin_season(request: Request) -> SeasonsFound:
     """Keep the leaderboard of this moment under a season's name; ratings go on."""
-    pool, name, now = request.services.pool(request.path["pool"]), request.body.name, request.services.clock.epoch()
+    pool, name, now = request.pool, request.body.name, request.services.clock.epoch()
     if not await pool.top(1):
         raise refused("refused", f"nobody is on the leaderboard of pool {pool.name} yet: there is nothing to keep")
     entry = Audit(now, request.caller.who, "season", f"pool {pool.name}", "", name)
@@ -590,7 +573,7 @@ class SeasonBoard(Ok, frozen=True):
 )
 async def show_season(request: Request) -> SeasonBoard:
     """The leaderboard as it stood when a season began."""
-    pool, name = request.services.pool(request.path["pool"]), request.path["name"]
+    pool, name = request.pool, request.path["name"]
     for season in await pool.store.seasons(pool.name):
         if season.name == name:
             board = await pool.store.season_board(pool.name, name, request.query.after, request.query.limit)

@@ -6,8 +6,8 @@ GET /v1/admin/pools/{pool}/quality, GET …/theta, POST …/calibrate.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -30,8 +30,7 @@ from equipoise.ratings.quality import (
 )
 from equipoise.service.diagnosis import TeamSizes, team_sizes
 from equipoise.service.pool import Pool
-from equipoise.store import player_rows
-from equipoise.store.measurements import Measurement, Prediction, TeamSize
+from equipoise.store.measurements import Measurement
 from equipoise.store.recalculation import CalibrationFound, SpreadFound
 from equipoise.store.sequence import Edit, LearntSpread
 from equipoise.web.routes import ADMINS, READERS, Ask, Ok, Request, Routes, Services, refused
@@ -233,17 +232,31 @@ class QualityFound(Ok, frozen=True):
 async def show_quality(request: Request) -> QualityFound:
     """How well the pool predicted its last `LEAST` rounds, and the numbers of its players."""
     services, store = request.services, request.services.store
-    pool = services.pool(request.path["pool"])
+    pool = request.pool
     predictions = await store.predictions(pool.name, LEAST)
     rounds, sizes = await store.measured(pool.name, LEAST), await store.team_sizes(pool.name, LEAST)
     crowd = await store.crowd(pool.name, since=pool.active_since())
-    quality = await asyncio.to_thread(_quality, pool, predictions, rounds, sizes, crowd)
-    typical = await _typical(services, pool, rounds)
-    spread = await services.spreads.status(pool)
-    if spread is not None:
-        quality = msgspec.structs.replace(quality, spread=spread.found, learnt_spread=spread.learnt)
+    typical, spread = await _typical(services, pool, rounds), await services.spreads.status(pool)
     edit = (await services.calibrations.status(pool)).adopted
-    return msgspec.structs.replace(quality, typical=typical, calibration=_calibrated(edit))
+
+    def measured() -> QualityFound:
+        pairs = [(prediction.predicted, prediction.score) for prediction in predictions]
+        return QualityFound(
+            pool=pool.name,
+            typical=typical,
+            quality=assess(pairs, [prediction.unevenness for prediction in predictions]),
+            players=Crowd(shadow=crowd.count - crowd.visible, **asdict(crowd)),
+            suggested_theta=_suggested_theta(pool, pairs),
+            groups=groups(_seats(rounds)),
+            balance=_balance(rounds),
+            team_sizes=team_sizes(pool, sizes),
+            scores=_scores(pool),
+            spread=spread.found if spread else None,
+            learnt_spread=spread.learnt if spread else None,
+            calibration=_calibrated(edit),
+        )
+
+    return await asyncio.to_thread(measured)
 
 
 async def _typical(services: Services, pool: Pool, rounds: Sequence[Measurement]) -> TypicalEvenness | None:
@@ -267,37 +280,6 @@ async def _typical(services: Services, pool: Pool, rounds: Sequence[Measurement]
 
 def _favourite(chances: Sequence[float]) -> float:
     return fmean(max(value, 1.0 - value) for value in chances)
-
-
-def _quality(
-    pool: Pool,
-    predictions: Sequence[Prediction],
-    rounds: Sequence[Measurement],
-    sizes: Sequence[TeamSize],
-    crowd: player_rows.Crowd,
-) -> QualityFound:
-    pairs = [(prediction.predicted, prediction.score) for prediction in predictions]
-    return QualityFound(
-        pool=pool.name,
-        typical=None,
-        quality=assess(pairs, [prediction.unevenness for prediction in predictions]),
-        players=Crowd(
-            count=crowd.count,
-            visible=crowd.visible,
-            shadow=crowd.count - crowd.visible,
-            stale=crowd.stale,
-            mean=crowd.mean,
-            spread=crowd.spread,
-        ),
-        suggested_theta=_suggested_theta(pool, pairs),
-        groups=groups(_seats(rounds)),
-        balance=_balance(rounds),
-        team_sizes=team_sizes(pool, sizes),
-        scores=_scores(pool),
-        spread=None,
-        learnt_spread=None,
-        calibration=None,
-    )
 
 
 def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:
@@ -326,23 +308,7 @@ def _balance(rounds: Sequence[Measurement]) -> BalanceQuality | None:
 
 def _scores(pool: Pool) -> tuple[ScoreMap, ...]:
     maps: Sequence[Any] = getattr(pool.balancing, "score_map", tuple)()  # `joint` alone has one
-    return tuple(
-        ScoreMap(
-            mode=scores.mode,
-            rounds=scores.rounds,
-            used=scores.used,
-            gain=scores.gain,
-            weights=tuple(ScoreWeight(rate.feature, rate.weight, rate.deviation) for rate in scores.weights),
-            noise=_finite(scores.noise),
-            offset=_finite(scores.offset),
-            correlation=scores.correlation,
-        )
-        for scores in maps
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return tuple(msgspec.convert(scores, ScoreMap, from_attributes=True) for scores in maps)
 
 
 class CalibrateAsked(Ask, frozen=True):
@@ -375,7 +341,7 @@ class CalibrateFound(Ok, frozen=True):
 async def calibrate(request: Request) -> CalibrateFound:
     """Fit a calibration to the pool's results; from now on it is in force, if it is better."""
     services, dry_run = request.services, request.body.dry_run
-    pool = services.pool(request.path["pool"])
+    pool = request.pool
     before = (await services.calibrations.status(pool)).adopted
     fit = await services.calibrations.calibrate(pool, request.caller.who, dry_run=dry_run)
     return CalibrateFound(
@@ -421,7 +387,7 @@ class ThetaFound(Ok, frozen=True):
 @routes.add("GET", "/v1/admin/pools/{pool}/theta", "The scale of the logistic that a pool's rounds fit best", READERS)
 async def show_theta(request: Request) -> ThetaFound:
     """The Θ that fits the pool's last `MOST` rounds, for systems that have a Θ."""
-    pool = request.services.pool(request.path["pool"])
+    pool = request.pool
     theta = _theta(pool)
     if theta is None:
         raise refused("refused", f"{pool.system.name} has no theta to fit")

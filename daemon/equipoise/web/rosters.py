@@ -31,7 +31,6 @@ class PlayerHere(msgspec.Struct, frozen=True, kw_only=True):
 
     id: PlayerId
     name: str | None
-    """Their last known name."""
     side: Side | None
     """Null: on no side."""
     waiting: bool
@@ -39,7 +38,6 @@ class PlayerHere(msgspec.Struct, frozen=True, kw_only=True):
     rating: float
     """The rating, in points."""
     visible: bool
-    """The rating may be shown."""
     rounds: int
     """Rated rounds so far."""
     change: float | None
@@ -69,7 +67,6 @@ class MapSoFar(Ok, frozen=True, kw_only=True):
 
     server: ServerId
     sides: tuple[str, str]
-    """The game's words for sides A and B."""
     session: str
     """The script's name of this time on this map; empty before it came."""
     live_seconds: float | None
@@ -101,17 +98,20 @@ class RosterFound(MapSoFar, frozen=True, kw_only=True):
 async def show_roster(request: Request) -> RosterFound:
     """The players of a server with their ratings, and what has happened on its map."""
     services = request.services
-    host = services.host(request.path["server"])
+    host = request.host
     host.write_down()
     state, memory = host.session.state, host.session.memory
     sides = services.sides(host.server) or memory.mode.sides
     hidden_ids = await concealed_from(request)
     entries = [entry for entry in state.roster.entries if not entry.bot and entry.id not in hidden_ids]
     ids = [entry.id for entry in entries]
-    names, summaries, changes = await _read(host, ids)
+    names = await names_of(host.pool, ids)
+    summaries = {summary.id: summary for summary in await host.pool.summaries(ids, memory.context)}
     results: Sequence[Result] = ()
+    changes: Mapping[PlayerId, float] = {}
     with suppress(StoreError):  # they are not worth a refusal
         results = await host.pool.store.results(host.server, memory.session)
+        changes = await host.pool.store.last_changes(host.pool.name, ids)
     now = services.clock.monotonic()
     friends, lately = groups(memory.friendships), state.lately_moved(now)
 
@@ -167,18 +167,6 @@ def map_so_far(services: Services, host: Host, results: Sequence[Result]) -> Map
         due=due_sentence(memory.pending.english if memory.pending else None, outcomes, sides, what),
         results=tuple(results),
     )
-
-
-async def _read(
-    host: Host, ids: Sequence[PlayerId]
-) -> tuple[Mapping[PlayerId, str], Mapping[PlayerId, PlayerSummary], Mapping[PlayerId, float]]:
-    """Return names, summaries and last changes; without the store those that memory has."""
-    names = await names_of(host.pool, ids)
-    summaries = {summary.id: summary for summary in await host.pool.summaries(ids, host.session.memory.context)}
-    changes: Mapping[PlayerId, float] = {}
-    with suppress(StoreError):  # they are not worth a refusal
-        changes = await host.pool.store.last_changes(host.pool.name, ids)
-    return names, summaries, changes
 
 
 def _skill(summary: PlayerSummary, entry: Entry, sides: tuple[str, str]) -> float | None:

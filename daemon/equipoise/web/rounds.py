@@ -28,6 +28,7 @@ from equipoise.web.routes import (
     READERS,
     WRITERS,
     Ask,
+    Listed,
     Ok,
     Paged,
     Request,
@@ -71,7 +72,6 @@ class Rerated(msgspec.Struct, frozen=True):
     rounds: int
     """Rated rounds with this one."""
     visible: bool
-    """The rating may be shown."""
 
 
 class Receipt(Ok, frozen=True):
@@ -180,11 +180,9 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     server: ServerId
     pool: str
     map: str
-    """The map's name."""
     mode: Mode
     """The mode, which decides when a scramble is due."""
     sides: tuple[str, str]
-    """The game's words for sides A and B."""
     at: float
     """When it first came in, seconds since the epoch."""
     started_at: float
@@ -210,13 +208,11 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """An admin took it out of the ratings."""
 
 
-class Rounds(Ok, frozen=True):
+class Rounds(Listed, frozen=True):
     """Stored rounds, newest first."""
 
     rounds: tuple[Listing, ...]
     """A page of them, newest first."""
-    before: int | None
-    """The value of `before` that asks for the next page; null at the end."""
 
 
 @routes.add("GET", "/v1/admin/rounds", "Stored rounds", READERS, query=HistoryFilter)
@@ -299,7 +295,6 @@ class OfOne(Ok, frozen=True, kw_only=True):
     player: PlayerId
     """The player."""
     name: str | None
-    """Their last known name."""
 
 
 class History(OfOne, frozen=True, kw_only=True):
@@ -433,7 +428,6 @@ class Mate(msgspec.Struct, frozen=True):
     id: PlayerId
     """The other player."""
     name: str | None
-    """Their last known name."""
     rounds: int
     """Rated rounds with them, or against them."""
     score: float
@@ -455,17 +449,10 @@ async def show_mates(request: Request) -> Mates:
     query = request.query
     pool = request.services.pool(query.pool)
     player = await shown_player(request, pool, request.path["id"])
-    rows, hidden_ids = (
-        await request.services.store.company(pool.name, player, query.rounds),
-        await concealed_from(request),
-    )
-    sides = [
-        sorted(
-            (row for row in rows if row.beside is beside and row.id not in hidden_ids),
-            key=lambda row: (-row.rounds, row.id),
-        )[: query.limit]
-        for beside in (True, False)
-    ]
+    hidden_ids = await concealed_from(request)
+    company = await request.services.store.company(pool.name, player, query.rounds)
+    rows = sorted((row for row in company if row.id not in hidden_ids), key=lambda row: (-row.rounds, row.id))
+    sides = [[row for row in rows if row.beside is beside][: query.limit] for beside in (True, False)]
     names = await names_of(pool, (player, *(row.id for side in sides for row in side)))
     beside, against = (tuple(Mate(row.id, names.get(row.id), row.rounds, row.score) for row in side) for side in sides)
     return Mates(pool=pool.name, player=player, name=names.get(player), beside=beside, against=against)

@@ -228,6 +228,16 @@ class Request:
     last_event: str = ""
     """The id of the last event of a stream that the caller has had; empty: they say none."""
 
+    @property
+    def pool(self) -> Pool:
+        """The pool that the path names; ScriptError 404."""
+        return self.services.pool(self.path["pool"])
+
+    @property
+    def host(self) -> Host:
+        """The host of the server that the path names; ScriptError 404."""
+        return self.services.host(self.path["server"])
+
     @classmethod
     def of(cls, request: web.Request, services: Services, caller: Caller, body: Any, query: Any) -> Request:
         """Return the request that came by HTTP, with what its checks have made of it."""
@@ -409,6 +419,13 @@ class Paged(Limited, frozen=True):
     """Go on from the page whose answer said so."""
     since: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
     """Nothing older, in seconds since the epoch."""
+
+
+class Listed(Ok, frozen=True, kw_only=True):
+    """A page of a list, and where the next one begins."""
+
+    before: int | None
+    """The value of `before` that asks for the next page; null at the end."""
 
 
 def page(

@@ -145,7 +145,7 @@ class OneServer(Ok, frozen=True):
 @routes.add("GET", "/v1/admin/servers/{server}", "A server", READERS)
 async def show_server(request: Request) -> OneServer:
     """The status of a server, and its last decisions."""
-    host = request.services.host(request.path["server"])
+    host = request.host
     host.write_down()
     last = tuple(await request.services.store.decisions(host.server, LAST))
     last = concealing(last, await concealed_from(request), tuple[Decision, ...])
@@ -194,7 +194,6 @@ class PlayerMoved(msgspec.Struct, frozen=True):
 
     id: PlayerId
     name: str | None
-    """Their last known name."""
     side: str
     """The side they would go to, in the game's words; `none`: the bench."""
 
@@ -204,11 +203,9 @@ class Seat(msgspec.Struct, frozen=True):
 
     id: PlayerId
     name: str | None
-    """Their last known name."""
     rating: float
     """The rating, in points."""
     visible: bool
-    """The rating may be shown."""
     was: Side | None
     """The side that they are on; null: none."""
     goes: Side | None
@@ -219,11 +216,8 @@ class Proposed(msgspec.Struct, frozen=True):
     """The sides after a scramble or a balance, as a dry run has found them."""
 
     a: tuple[PlayerId, ...]
-    """Players on side A: RED, Marines."""
     b: tuple[PlayerId, ...]
-    """Players on side B: BLU, Aliens."""
     bench: tuple[PlayerId, ...]
-    """Players who sit out."""
     before: float | None
     """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
@@ -239,7 +233,6 @@ class Proposed(msgspec.Struct, frozen=True):
     moves: tuple[PlayerMoved, ...]
     """Who changes sides."""
     sides: tuple[str, str]
-    """The game's words for sides A and B."""
     players: tuple[Seat, ...]
     """All whom it is about, those on the bench too."""
     balanced_by: str
@@ -305,7 +298,7 @@ class CommandDone(Ok, frozen=True):
 async def command(request: Request) -> CommandDone:
     """Give a server's host a command. 409: it is refused, with the host's answer, or it is not what was seen."""
     services, action, body = request.services, request.path["action"], request.body
-    host = services.host(request.path["server"])
+    host = request.host
     words = {"scramble": ("scramble", body.when), "cancel": ("scramble", "cancel")}.get(action, (action,))
     version = None
     if body.seen is not None and not body.dry_run:
@@ -427,7 +420,7 @@ class ConsoleOutput(Ok, frozen=True):
 async def send_command(request: Request) -> ConsoleOutput:
     """Send a command by RCON. It is in the audit before it is sent. 409: no RCON; 502: the game server failed."""
     services = request.services
-    host = services.host(request.path["server"])
+    host = request.host
     if services.game_servers.status(host.server).rcon.state == "off":
         raise refused("rcon", f"[server.{host.server}] has no `rcon` in the configuration")
     host.write_down()  # names of those who have just come, too
@@ -488,7 +481,7 @@ async def update_plugin(request: Request) -> PluginUpdated:
     """Install the plugin of the daemon's version where the daemon may write, as `equipoise server update` does, and
     have it loaded. 409: it may not, with the command that somebody else can type."""
     services, body = request.services, request.body
-    host = services.host(request.path["server"])
+    host = request.host
     if body.seen not in (None, equipoise.__version__):
         raise refused("changed", f"the daemon is {equipoise.__version__} now, and nothing was done")
     if services.games[host.server].name != "tf2":
