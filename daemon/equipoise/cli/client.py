@@ -271,17 +271,39 @@ token_option = click.option(
 )
 
 
-def remote(command: Command) -> Command:
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
+
+
+def connected(command: Command) -> Command:
     """Give a command the daemon's client, from options that all such commands have."""
 
     @config_option
     @url_option
     @token_option
     @wraps(command)
-    def connected(path: Path, url: str | None, token: str | None, **arguments: Any) -> None:
+    def with_client(path: Path, url: str | None, token: str | None, **arguments: Any) -> None:
         command(Client.of(path, url, token), **arguments)
 
-    return connected
+    return with_client
+
+
+def remote(command: Command) -> Command:
+    """Give a command the daemon's client, and a choice of its answer as JSON."""
+    return connected(json_option(command))
+
+
+def listing(command: Command) -> Command:
+    """Give a command that prints a list the daemon's client, and the forms of lists."""
+
+    @click.option("--csv", "as_csv", is_flag=True, help="Print the list as CSV.")
+    @wide_option
+    @wraps(command)
+    def in_one_form(*client: Client, as_json: bool, as_csv: bool, **arguments: Any) -> None:
+        if as_json and as_csv:
+            raise click.UsageError("--json and --csv exclude each other")
+        command(*client, as_json=as_json, as_csv=as_csv, **arguments)
+
+    return remote(in_one_form)
 
 
 PATIENCE = 1.0
@@ -331,7 +353,6 @@ def players(context: click.Context, option: click.Parameter, incomplete: str) ->
     return list(items.values())
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
 pool_option = click.option("--pool", shell_complete=pools, help="The pool; needed only where there are several.")
 
 
@@ -404,17 +425,6 @@ def limited(default: int) -> Callable[[Command], Command]:
         )
 
     return decorate
-
-
-def list_options(command: Command) -> Command:
-    """Give a command that prints a list its forms."""
-    return click.option("--csv", "as_csv", is_flag=True, help="Print the list as CSV.")(wide_option(command))
-
-
-def one_format(*, as_json: bool, as_csv: bool) -> None:
-    """Refuse both formats at once."""
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other")
 
 
 def pages(

@@ -9,15 +9,12 @@ import click
 from equipoise.cli.client import (
     Client,
     appended,
-    json_option,
     limited,
-    list_options,
-    one_format,
+    listing,
     pages,
     players,
     pool_option,
     print_json,
-    remote,
     servers,
 )
 from equipoise.cli.options import examples
@@ -34,9 +31,7 @@ Line = dict[str, Any]
         "equipoise why arena-1", "equipoise why --player STEAM_0:0:11101 --since 2h", "equipoise why --follow"
     )
 )
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 @limited(DEFAULT)
 @click.option(
@@ -49,7 +44,6 @@ Line = dict[str, Any]
 @click.argument("name", metavar="[SERVER]", required=False, shell_complete=servers)
 def why(client: Client, name: str | None, follow: bool, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """The last decisions and their reasons, newest first; of one server or of all."""
-    one_format(as_json=as_json, as_csv=as_csv)
     if follow:
         if as_csv:
             raise click.UsageError("--follow and --csv exclude each other")
@@ -154,13 +148,10 @@ def _none(answer: Any, server: str | None, asked: dict[str, Any]) -> str:
 
 
 @click.command(epilog=examples("equipoise audit --since 1w", "equipoise audit --csv > audit.csv"))
-@remote
-@json_option
-@list_options
+@listing
 @limited(DEFAULT)
 def audit(client: Client, as_json: bool, as_csv: bool, limit: int | None, since: float | None) -> None:
     """List what admins changed, newest first: by token, by command, in the game."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = pages(client, "audit", key="audit", default=DEFAULT, limit=limit, since=since)
     if not print_json(answer, as_json):
         names = answer["names"]

@@ -12,10 +12,9 @@ from equipoise.cli import Group
 from equipoise.cli.client import (
     REFUSED,
     Client,
-    json_option,
+    connected,
     limited,
-    list_options,
-    one_format,
+    listing,
     one_pool,
     pages,
     players,
@@ -60,7 +59,6 @@ def player() -> None:
     ),
 )
 @remote
-@json_option
 @pool_option
 @click.argument("player_id", metavar="ID", shell_complete=players)
 def show_player(client: Client, player_id: str, pool: str | None, as_json: bool) -> None:
@@ -74,16 +72,13 @@ def show_player(client: Client, player_id: str, pool: str | None, as_json: bool)
         "equipoise player history gaben --since 1w", "equipoise player history STEAM_0:0:11101 --csv > rounds.csv"
     ),
 )
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 @limited(DEFAULT)
 @click.option("--server", shell_complete=servers, help="Only rounds of this server.")
 @click.argument("player_id", metavar="ID", shell_complete=players)
 def player_history(client: Client, player_id: str, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """The rated rounds of a player, newest first, with the rating before and after each."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = pages(client, "players", player_id, "rounds", key="rounds", default=DEFAULT, **asked)
     if print_json(answer, as_json):
         return
@@ -160,14 +155,11 @@ def _by_side(skills: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @player.command("top", epilog=examples("equipoise player top --limit 100 --csv > leaderboard.csv"))
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 def top_players(client: Client, pool: str | None, limit: int, as_json: bool, as_csv: bool) -> None:
     """The leaderboard: players whose ratings are shown, and who played in the last weeks."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", one_pool(client, pool), "top", limit=limit)
     if not print_json(answer, as_json):
         _print_players(answer["players"], as_csv=as_csv, empty=_nobody(answer), ranked=True)
@@ -184,15 +176,12 @@ def _nobody(answer: dict[str, Any]) -> str:
 
 
 @player.command("find", epilog=examples("equipoise player find bob", "equipoise player find 7656119796028"))
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 @click.argument("text")
 def find_players(client: Client, text: str, pool: str | None, limit: int, as_json: bool, as_csv: bool) -> None:
     """Find rated players by an id, or by a part of their SteamID64 or of their last name."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", one_pool(client, pool), "players", text=text, limit=limit)
     if not print_json(answer, as_json):
         empty = f"No rated player's id or last name contains {printable(text)}."
@@ -289,7 +278,6 @@ MOST_SHOWN = 20
 
 @player.command("set", epilog=examples("equipoise player set 76561197960287930 1500"))
 @remote
-@json_option
 @pool_option
 @yes_option
 @click.option("--new", is_flag=True, help="The player may be one who was never seen here.")
@@ -309,7 +297,6 @@ def set_player(
 
 @player.command("reset", epilog=examples("equipoise player reset 76561197960287930"))
 @remote
-@json_option
 @pool_option
 @yes_option
 @click.argument("player_id", metavar="ID", shell_complete=players)
@@ -324,7 +311,6 @@ def reset_player(client: Client, player_id: str, pool: str | None, *, yes: bool,
 
 @player.command("undo", epilog=examples("equipoise player undo 76561197960287930 --dry-run"))
 @remote
-@json_option
 @pool_option
 @dry_run_option
 @yes_option
@@ -363,7 +349,6 @@ def undo_edit(client: Client, player_id: str, pool: str | None, *, dry_run: bool
 
 @player.command("hide", epilog=examples("equipoise player hide 76561197960287930"))
 @remote
-@json_option
 @pool_option
 @click.argument("player_id", metavar="ID", shell_complete=players)
 def hide_player(client: Client, player_id: str, pool: str | None, *, as_json: bool) -> None:
@@ -373,7 +358,6 @@ def hide_player(client: Client, player_id: str, pool: str | None, *, as_json: bo
 
 @player.command("unhide", epilog=examples("equipoise player unhide 76561197960287930"))
 @remote
-@json_option
 @pool_option
 @click.argument("player_id", metavar="ID", shell_complete=players)
 def unhide_player(client: Client, player_id: str, pool: str | None, *, as_json: bool) -> None:
@@ -390,7 +374,7 @@ def _hide(client: Client, player_id: str, pool: str | None, *, hide: bool, as_js
 
 
 @player.command("export", epilog=examples("equipoise player export 76561197960287930 > gaben.json"))
-@remote
+@connected
 @pool_option
 @click.argument("player_id", metavar="ID", shell_complete=players)
 def export_player(client: Client, player_id: str, pool: str | None) -> None:
@@ -403,7 +387,6 @@ def export_player(client: Client, player_id: str, pool: str | None) -> None:
     epilog=examples("equipoise player forget 76561197960287930 --dry-run", "equipoise player forget gaben --yes"),
 )
 @remote
-@json_option
 @pool_option
 @dry_run_option
 @yes_option

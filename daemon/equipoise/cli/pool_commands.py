@@ -16,9 +16,7 @@ from equipoise.cli import Group
 from equipoise.cli.client import (
     REFUSED,
     Client,
-    json_option,
-    list_options,
-    one_format,
+    listing,
     one_pool,
     players,
     pool_option,
@@ -67,7 +65,6 @@ for command in (share, join, leave, upgrade):
 
 @pool.command("fit-theta", epilog=examples("equipoise pool fit-theta --pool main"))
 @remote
-@json_option
 @pool_options
 def fit_theta(client: Client, name: str, as_json: bool) -> None:
     """Fit the scale of the logistic to a pool's stored rounds.
@@ -130,7 +127,6 @@ _BY = {"squad": "squad", "experience": "rounds before", "last": "last outcome"}
 
 @pool.command(epilog=examples("equipoise pool quality", "equipoise pool quality --pool main --json"))
 @remote
-@json_option
 @pool_options
 def quality(client: Client, name: str, as_json: bool) -> None:
     """How well a pool's predictions hold, over its last 500 rounds.
@@ -177,7 +173,6 @@ def quality(client: Client, name: str, as_json: bool) -> None:
 
 @pool.command(epilog=examples("equipoise pool calibrate --dry-run", "equipoise pool calibrate --pool main --json"))
 @remote
-@json_option
 @pool_options
 @dry_run_option
 def calibrate(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
@@ -288,7 +283,6 @@ MODES = [mode.value for mode in Mode]
     )
 )
 @remote
-@json_option
 @pool_option
 @click.option(
     "--mode", type=click.Choice(MODES), metavar="MODE", help="The kind of map, for rating systems that know it."
@@ -343,7 +337,6 @@ def season() -> None:
 
 @season.command("start", epilog=examples('equipoise pool season start "Winter 2026"'))
 @remote
-@json_option
 @pool_option
 @click.argument("name")
 def start_season(client: Client, name: str, pool: str | None, as_json: bool) -> None:
@@ -355,28 +348,22 @@ def start_season(client: Client, name: str, pool: str | None, as_json: bool) -> 
 
 
 @season.command("list", epilog=examples("equipoise pool season list"))
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 def list_seasons(client: Client, pool: str | None, as_json: bool, as_csv: bool) -> None:
     """The seasons of a pool, the newest first."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", one_pool(client, pool), "seasons")
     if not print_json(answer, as_json):
         print_items(answer["seasons"], SEASONS, as_csv=as_csv, empty="No season has begun: `pool season start NAME`.")
 
 
 @season.command("show", epilog=examples('equipoise pool season show "Winter 2026" --csv > winter.csv'))
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, metavar="N", help="How many.")
 @click.argument("name")
 def show_season(client: Client, name: str, pool: str | None, as_json: bool, as_csv: bool, limit: int) -> None:
     """The leaderboard with which the season NAME began, without players who are hidden now."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", one_pool(client, pool), "seasons", name, limit=limit)
     if not print_json(answer, as_json):
         print_items(answer["players"], STANDINGS, as_csv=as_csv, empty="All who were on it are hidden now.")
@@ -398,7 +385,6 @@ STANDINGS = (
 
 @pool.command(epilog=examples("equipoise pool refit main --dry-run"))
 @remote
-@json_option
 @pool_options
 @dry_run_option
 def refit(client: Client, name: str, dry_run: bool, as_json: bool) -> None:

@@ -12,10 +12,8 @@ from equipoise.cli.client import (
     Client,
     Command,
     Since,
-    json_option,
     limited,
-    list_options,
-    one_format,
+    listing,
     one_pool,
     pages,
     players,
@@ -54,16 +52,13 @@ def round() -> None:
         "equipoise round list --server arena-1 --since 2h", "equipoise round list --player gaben --csv > rounds.csv"
     ),
 )
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 @limited(DEFAULT)
 @click.option("--server", shell_complete=servers, help="Only rounds of this server.")
 @click.option("--player", metavar="ID", shell_complete=players, help="Only rounds that this player was rated for.")
 def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """Rounds, newest first: who won, and what was expected."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = pages(client, "rounds", key="rounds", default=DEFAULT, **asked)
     if print_json(answer, as_json):
         return
@@ -78,7 +73,6 @@ def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> No
     epilog=examples("equipoise round show arena-1 1763622000123-4"),
 )
 @remote
-@json_option
 @wide_option
 @click.argument("server", shell_complete=servers)
 @click.argument("round_id", metavar="ROUND")
@@ -208,7 +202,6 @@ def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
     ),
 )
 @remote
-@json_option
 @dry_run_option
 @yes_option
 @click.option("--reason", default="", callback=_short, help="Why; the audit keeps it.")
@@ -269,14 +262,11 @@ def map() -> None:
 @map.command(
     "list", epilog=examples("equipoise map list --since 4w", "equipoise map list --pool main --csv > maps.csv")
 )
-@remote
-@json_option
-@list_options
+@listing
 @pool_option
 @last_rounds
 def list_maps(client: Client, pool: str | None, *, as_json: bool, as_csv: bool, **rounds: Any) -> None:
     """The maps that the last rated rounds were played on, those with the most rounds first."""
-    one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", one_pool(client, pool), "maps", **rounds)
     if print_json(answer, as_json):
         return
@@ -287,7 +277,6 @@ def list_maps(client: Client, pool: str | None, *, as_json: bool, as_csv: bool, 
 
 @map.command("show", epilog=examples("equipoise map show koth_harvest_final"))
 @remote
-@json_option
 @wide_option
 @pool_option
 @last_rounds

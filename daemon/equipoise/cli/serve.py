@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from equipoise.cli.client import Client, configured_names, json_option, listening_url, print_json, remote
+from equipoise.cli.client import Client, configured_names, listening_url, print_json, remote
 from equipoise.cli.options import FAILED, PRIVATE, WRONG, agreed, config_option, examples, say_opened, stop, yes_option
 from equipoise.cli.output import counted, local_minute, local_time, progress
 from equipoise.errors import (
@@ -113,7 +113,6 @@ SSH_PORT = 22
 )
 @click.option("--pool", help="Write those of this pool only.")
 @remote
-@json_option
 def page(client: Client, folder: Path | None, pool: str | None, *, as_json: bool) -> None:
     """How to open the page in a browser: its address, and a link that logs in.
 

@@ -21,8 +21,7 @@ from equipoise.cli.client import (
     Client,
     Unreachable,
     json_option,
-    list_options,
-    one_format,
+    listing,
     print_json,
     redrawn,
     remote,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 @click.command(epilog=examples("equipoise reload --dry-run", "equipoise reload"))
 @remote
-@json_option
 @dry_run_option
 def reload(client: Client, dry_run: bool, as_json: bool) -> None:
     """Read the configuration again and put it in force, without a restart.
@@ -76,13 +74,10 @@ def not_in_force(configuration: dict[str, Any]) -> Iterator[str]:
 @click.command(
     epilog=examples("equipoise status", "equipoise status --watch", "equipoise status --json | jq '.servers[].map'")
 )
-@remote
-@json_option
-@list_options
+@listing
 @click.option("--watch", is_flag=True, help="Show it again every 2 seconds, until Ctrl-C.")
 def status(client: Client, watch: bool, as_json: bool, as_csv: bool) -> None:
     """Show what every game server is doing."""
-    one_format(as_json=as_json, as_csv=as_csv)
     if not watch:
         _show(client.get("servers"), as_json=as_json, as_csv=as_csv)
         return
@@ -239,7 +234,6 @@ def _order(action: str, summary: str, *, dry: bool = False) -> None:
     """Add a command that makes a server do something."""
 
     @remote
-    @json_option
     @click.argument("name", metavar="SERVER", shell_complete=servers)
     def order(client: Client, name: str, as_json: bool, dry_run: bool = False, when: str = "now") -> None:
         answer = client.send("POST", "servers", name, action, body={"dry_run": dry_run, "when": when})
@@ -646,7 +640,6 @@ EPILOG = examples(
 
 @server.command(context_settings={"ignore_unknown_options": True}, epilog=EPILOG)
 @remote
-@json_option
 @click.argument("name", metavar="SERVER", shell_complete=servers)
 @click.argument("words", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 def rcon(client: Client, name: str, words: tuple[str, ...], as_json: bool) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from equipoise.cli.client import Client, Unreachable, json_option, pool_options, print_json, remote
+from equipoise.cli.client import Client, Unreachable, pool_options, print_json, remote
 from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, stop, yes_option
 from equipoise.cli.output import counted
 from equipoise.cli.questions import on_terminal
@@ -127,7 +127,6 @@ def leave(path: Path, name: str | None) -> None:
 
 @click.command(epilog=examples("equipoise pool upgrade main"))
 @remote
-@json_option
 @pool_options
 def upgrade(client: Client, name: str, as_json: bool) -> None:
     """Have a shared pool rated as this version does, when all of its machines have this version."""
