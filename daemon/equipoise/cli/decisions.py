@@ -18,7 +18,17 @@ from equipoise.cli.client import (
     servers,
 )
 from equipoise.cli.options import examples
-from equipoise.cli.output import NAME, Column, iso_time, json_text, local_minute, local_time, print_items, print_legend
+from equipoise.cli.output import (
+    NAME,
+    Column,
+    field,
+    json_text,
+    local_minute,
+    local_time,
+    moment,
+    print_items,
+    print_legend,
+)
 from equipoise.core.wording import about, change, moved
 from equipoise.lab.svg import printable
 
@@ -120,10 +130,10 @@ def _about(line: Line) -> str:
 
 
 _FIRST = (
-    Column("TIME", lambda line: local_time(line["at"]), lambda line: iso_time(line["at"])),
-    Column("SERVER", lambda line: line["server"]),
+    moment("TIME", "at", shown=local_time),
+    field("SERVER", "server"),
     Column("DECISION", _kind),
-    Column("REASON", lambda line: line["reason"]),
+    field("REASON", "reason"),
 )
 _CHANCE = Column(
     "CHANCE",
@@ -161,11 +171,11 @@ def audit(client: Client, as_json: bool, as_csv: bool, limit: int | None, since:
 
 
 AUDIT = (
-    Column("TIME", lambda line: local_minute(line["at"]), lambda line: iso_time(line["at"])),
-    Column("WHO", lambda line: line["who"], least=10),
-    Column("ACTION", lambda line: line["action"]),
-    Column("TARGET", lambda line: line["target"], least=17),
-    Column("NAME", lambda line: line["name"] or "-", lambda line: line["name"], least=NAME, goes=2),
-    Column("BEFORE", lambda line: line["before"] or "-", lambda line: line["before"], least=10, goes=1),
+    moment("TIME", "at"),
+    field("WHO", "who", least=10),
+    field("ACTION", "action"),
+    field("TARGET", "target", least=17),
+    field("NAME", "name", least=NAME, goes=2),
+    field("BEFORE", "before", least=10, goes=1),
     Column("AFTER", lambda line: line["after"], least=12),
 )

@@ -142,6 +142,16 @@ class Column:
         return self.cell(item) if self.value is None else self.value(item)
 
 
+def field(head: str, key: str, shown: Callable[[Any], object] = str, **how: Any) -> Column:
+    """Return the column of one value: people read what `shown` makes of it, or `-`; programs have it as it is."""
+    return Column(head, lambda item: "-" if item[key] in (None, "") else shown(item[key]), itemgetter(key), **how)
+
+
+def moment(head: str, key: str, *, shown: Callable[[float], str] = local_minute, goes: int = 0) -> Column:
+    """Return the column of a time: by the reader's clock, for programs as ISO 8601."""
+    return Column(head, lambda item: shown(item[key]), lambda item: iso_time(item[key]), goes=goes)
+
+
 def print_items(
     items: Sequence[Any],
     columns: Sequence[Column],

@@ -28,9 +28,9 @@ from equipoise.cli.output import (
     NAME,
     Column,
     counted,
-    iso_time,
-    local_minute,
+    field,
     local_time,
+    moment,
     print_items,
     print_note,
     print_one,
@@ -110,22 +110,16 @@ def _change(played: dict[str, Any]) -> float:
 
 
 HISTORY = (
-    Column("TIME", lambda each: local_minute(each["started_at"]), lambda each: iso_time(each["started_at"])),
-    Column("SERVER", lambda each: each["server"] or "-", lambda each: each["server"], goes=3),
-    Column("MAP", lambda each: each["map"] or "-", lambda each: each["map"], least=10),
+    moment("TIME", "started_at"),
+    field("SERVER", "server", goes=3),
+    field("MAP", "map", least=10),
     Column("SIDE", lambda each: side_word(each["sides"], each["side"])),
-    Column(
-        "EXPECTED",
-        lambda each: "-" if each["mine"] is None else percent(each["mine"]),
-        lambda each: each["mine"],
-        right=True,
-        goes=2,
-    ),
+    field("EXPECTED", "mine", percent, right=True, goes=2),
     Column("RESULT", lambda each: RESULTS.get(each["score"], "-")),
-    Column("BEFORE", lambda each: f"{each['before']:g}", lambda each: each["before"], right=True, goes=1),
-    Column("AFTER", lambda each: f"{each['after']:g}", lambda each: each["after"], right=True),
+    field("BEFORE", "before", "{:g}".format, right=True, goes=1),
+    field("AFTER", "after", "{:g}".format, right=True),
     Column("CHANGE", lambda each: f"{_change(each):+g}", _change, right=True),
-    Column("ROUND OR EDIT", lambda each: each["round"], least=17),
+    field("ROUND OR EDIT", "round", least=17),
 )
 
 
@@ -209,26 +203,18 @@ def _record(each: dict[str, Any]) -> str:
 
 
 SKILLS = (
-    Column("SKILL", lambda each: each["name"]),
-    Column("POINTS", lambda each: f"{each['value']:.0f}", lambda each: each["value"], right=True),
-    Column("DEVIATION", lambda each: f"± {each['deviation']:.0f}", lambda each: each["deviation"], right=True),
+    field("SKILL", "name"),
+    field("POINTS", "value", "{:.0f}".format, right=True),
+    field("DEVIATION", "deviation", "± {:.0f}".format, right=True),
 )
 _PLAYER = (
-    Column("PLAYER", lambda each: each["id"]),
-    Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"], least=NAME),
-    Column("LADDER POINTS", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
+    field("PLAYER", "id"),
+    field("NAME", "name", least=NAME),
+    field("LADDER POINTS", "rating", "{:g}".format, right=True),
 )
-_PLAYED = (
-    Column("SHOWN", _shown, goes=2),
-    Column(
-        "LAST PLAYED",
-        lambda each: local_minute(each["last_played"]),
-        lambda each: iso_time(each["last_played"]),
-        goes=3,
-    ),
-)
+_PLAYED = (Column("SHOWN", _shown, goes=2), moment("LAST PLAYED", "last_played", goes=3))
 _INTERVAL = Column("SKILL, 80 %", _interval, right=True)
-_ROUNDS = Column("ROUNDS", lambda each: each["rounds"], right=True)
+_ROUNDS = field("ROUNDS", "rounds", right=True)
 _RECORD = (
     Column("WON-DRAWN-LOST", _record, right=True, goes=4),
     Column("LEFT", lambda each: "-" if each["record"] is None else each["record"]["leaves"], right=True, goes=1),
@@ -247,7 +233,7 @@ def _end(which: str) -> Callable[[dict[str, Any]], object]:
 
 _FOR_PROGRAMS = (
     *_PLAYER[:2],
-    Column("RATING", lambda each: each["rating"]),
+    field("RATING", "rating"),
     Column("DEVIATION", lambda each: _own(each, "deviation")),
     Column("LOW", _end("low")),
     Column("HIGH", _end("high")),
@@ -260,7 +246,7 @@ _FOR_PROGRAMS = (
 def _print_players(players: Sequence[dict[str, Any]], *, as_csv: bool, empty: str, ranked: bool = False) -> None:
     """Print players as a table; of the leaderboard with their places."""
     items = [player | {"rank": place} for place, player in enumerate(players, 1)]
-    rank = [Column("RANK", lambda each: each["rank"], right=True)] if ranked else []
+    rank = [field("RANK", "rank", right=True)] if ranked else []
     print_items(items, _FOR_PROGRAMS if as_csv else [*rank, *_columns(players)], as_csv=as_csv, empty=empty)
 
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +30,11 @@ from equipoise.cli.histories import pool_history_options, reports_errors
 from equipoise.cli.options import FAILED, PRIVATE, config_option, dry_run_option, examples, stop, yes_option
 from equipoise.cli.output import (
     NAME,
-    Column,
     counted,
-    iso_time,
+    field,
     json_text,
-    local_minute,
     local_time,
+    moment,
     print_items,
     print_note,
     print_table,
@@ -370,16 +368,16 @@ def show_season(client: Client, name: str, pool: str | None, as_json: bool, as_c
 
 
 SEASONS = (
-    Column("SEASON", lambda each: each["name"], least=NAME),
-    Column("BEGAN", lambda each: local_minute(each["at"]), lambda each: iso_time(each["at"])),
-    Column("PLAYERS", lambda each: each["players"], right=True),
+    field("SEASON", "name", least=NAME),
+    moment("BEGAN", "at"),
+    field("PLAYERS", "players", right=True),
 )
 STANDINGS = (
-    Column("RANK", lambda each: each["place"], right=True),
-    Column("PLAYER", lambda each: each["player"]),
-    Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"], least=NAME),
-    Column("LADDER POINTS", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
-    *(Column(key.upper(), itemgetter(key), right=True) for key in ("rounds", "wins", "draws", "losses", "leaves")),
+    field("RANK", "place", right=True),
+    field("PLAYER", "player"),
+    field("NAME", "name", least=NAME),
+    field("LADDER POINTS", "rating", "{:g}".format, right=True),
+    *(field(key.upper(), key, right=True) for key in ("rounds", "wins", "draws", "losses", "leaves")),
 )
 
 

@@ -27,9 +27,9 @@ from equipoise.cli.output import (
     NAME,
     Column,
     counted,
-    iso_time,
-    local_minute,
+    field,
     local_time,
+    moment,
     print_items,
     print_legend,
     print_note,
@@ -167,17 +167,17 @@ def _done(one: dict[str, Any]) -> str:
 
 PLAYERS = (
     Column("SIDE", lambda one: side_word(one["sides"], one["side"])),
-    Column("PLAYER", lambda one: one["id"], goes=3),
-    Column("NAME", lambda one: one["name"] or "-", least=NAME),
+    field("PLAYER", "id", goes=3),
+    field("NAME", "name", least=NAME),
     Column("MINUTES", _played_minutes, goes=2),
     Column("K/D/A", _done, goes=1),
     Column("LADDER POINTS", lambda one: "not rated" if one["before"] is None else ratings(one)),
 )
 COLUMNS = (
-    Column("TIME", lambda each: local_minute(each["started_at"]), lambda each: iso_time(each["started_at"])),
-    Column("SERVER", lambda each: each["server"], goes=4),
-    Column("ROUND", lambda each: each["round"], goes=5),
-    Column("MAP", lambda each: each["map"], least=10),
+    moment("TIME", "started_at"),
+    field("SERVER", "server", goes=4),
+    field("ROUND", "round", goes=5),
+    field("MAP", "map", least=10),
     Column("MINUTES", lambda each: minutes(each["seconds"]), lambda each: f"{each['seconds'] / 60:.2f}", goes=2),
     Column("PLAYERS", lambda each: f"{each['players_a']} : {each['players_b']}", goes=1),
     Column("EXPECTED", prediction, lambda each: each["win_probability"], least=10, goes=3),
@@ -311,11 +311,9 @@ def _score(figures: Mapping[str, Any]) -> str:
     return f"{side_word(figures['sides'], 'a')} {percent(score(figures))}"
 
 
-MAP = Column("MAP", lambda row: row["map"], least=10)
-MODE = Column("MODE", lambda row: row["mode"], goes=2)
-SERVER = Column("SERVER", lambda row: row["server"])
+MAP, MODE, SERVER = field("MAP", "map", least=10), field("MODE", "mode", goes=2), field("SERVER", "server")
 FIGURES = (
-    Column("ROUNDS", lambda row: f"{row['rounds']:,}", lambda row: row["rounds"], right=True),
+    field("ROUNDS", "rounds", "{:,}".format, right=True),
     Column(
         "MINUTES",
         lambda row: minutes(row["seconds"]),
@@ -325,27 +323,15 @@ FIGURES = (
         legend="the mean length of a round",
     ),
     Column("SCORE", _score, score, legend="what the first side won, a stalemate as a half"),
-    Column(
-        "EXPECTED",
-        lambda row: percent(row["expected_a"]),
-        lambda row: row["expected_a"],
-        right=True,
-        legend="its chance before the rounds, on average",
-    ),
-    Column(
-        "EVEN",
-        lambda row: percent(row["even"]),
-        lambda row: row["even"],
-        right=True,
-        legend="rounds that began with a chance of 40 to 60 %",
-    ),
-    Column(
+    field("EXPECTED", "expected_a", percent, right=True, legend="its chance before the rounds, on average"),
+    field("EVEN", "even", percent, right=True, legend="rounds that began with a chance of 40 to 60 %"),
+    field(
         "NEW TEAMS",
-        lambda row: f"{row['new_teams']:,}",
-        lambda row: row["new_teams"],
+        "new_teams",
+        "{:,}".format,
         right=True,
         goes=3,
         legend="scrambles and shuffles, as far back as the decision log goes",
     ),
-    Column("LAST", lambda row: local_minute(row["last_played"]), lambda row: iso_time(row["last_played"]), goes=1),
+    moment("LAST", "last_played", goes=1),
 )

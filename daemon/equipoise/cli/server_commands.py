@@ -30,7 +30,7 @@ from equipoise.cli.client import (
     url_option,
 )
 from equipoise.cli.options import FAILED, Stopped, agreed, config_option, dry_run_option, examples, stop, yes_option
-from equipoise.cli.output import Column, counted, local_time, print_items, print_legend, print_note, print_table
+from equipoise.cli.output import Column, counted, field, local_time, print_items, print_legend, print_note, print_table
 from equipoise.core.wording import chance, change, side_word
 from equipoise.errors import ConfigError
 
@@ -188,7 +188,7 @@ def _colour(each: dict[str, Any]) -> str | None:
 
 
 COLUMNS = (
-    Column("SERVER", lambda each: each["server"]),
+    field("SERVER", "server"),
     Column("STATE", _state, least=14),
     Column("MAP", _heard(lambda each: f"{each['map']} ({each['mode']})" if each["map"] else "-"), least=10, goes=5),
     Column("ROUND", _heard(lambda each: f"{each['round']} {each['phase']}"), goes=2),
@@ -205,16 +205,11 @@ COLUMNS = (
 )
 
 
-def _field(name: str) -> Column:
-    return Column(name, lambda each: each[name])
-
-
-CSV = (
-    _field("server"),
-    Column("state", _state),
-    *map(_field, ("pool", "map", "mode", "phase", "round", "players_a", "players_b", "waiting", "win_probability")),
-    *map(_field, ("streak", "streak_side", "pending", "ring", "dropped_rounds")),
+_KEYS = (
+    *("pool", "map", "mode", "phase", "round", "players_a", "players_b", "waiting", "win_probability"),
+    *("streak", "streak_side", "pending", "ring", "dropped_rounds"),
 )
+CSV = (COLUMNS[0], Column("state", _state), *(field(key, key) for key in _KEYS))
 
 
 def _several_scripts(each: dict[str, Any]) -> str:
