@@ -1,4 +1,4 @@
-"""The rules in the file: tables derived from the dataclasses of `core.rules`, which know nothing of files.
+"""The rules in the file: tables with the keys of the dataclasses in `core.rules`, which know nothing of files.
 
 `[maps]` and `[triggers]` have keys of their own kind and are read by hand, so that a refusal names the key. Keys of the
 version before are read for one more.
@@ -12,28 +12,21 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
 
-from equipoise.config.sections import Raw, Section, convert, written
+from equipoise.config.sections import Raw, convert, written
 from equipoise.core.model import Mode
 from equipoise.core.rules import (
     DEFAULT_LEVELS,
     DEFAULT_TRIGGERS,
-    ArenaRules,
-    AutobalanceRules,
     Level,
-    LockRules,
     Rules,
     ScrambleRules,
-    ShuffleRules,
     Triggers,
-    VoteRules,
 )
 from equipoise.errors import ConfigError
 
@@ -76,8 +69,8 @@ _IMPOSSIBLE: Mapping[tuple[str, str], str] = {
 """Why a mode cannot have a key, and what to write instead, by mode and key."""
 
 
-def read_triggers(raw: object, path: str, kind: type[Section]) -> object:
-    """The table, checked line by line; `kind` is that of a line.
+def read_triggers(raw: object, path: str) -> object:
+    """The table, checked line by line.
 
     ConfigError: an unknown mode or key, or a trigger that its mode cannot have. What is not a
     table is returned: msgspec refuses it.
@@ -88,9 +81,8 @@ def read_triggers(raw: object, path: str, kind: type[Section]) -> object:
         place = f"{path}.{written(mode)}"
         if mode not in DEFAULT_TRIGGERS:
             raise ConfigError(_unknown(mode), path=place)
-        line = convert(keys, kind, place)
-        for key in line.__struct_fields__:
-            if getattr(line, key) and (why := _IMPOSSIBLE.get((mode, key))):
+        for key in line_of(convert(keys, Triggers, place)):
+            if why := _IMPOSSIBLE.get((mode, key)):
                 raise ConfigError(why, path=f"{place}.{key}")
     return raw
 
@@ -123,53 +115,23 @@ def shown(triggers: Triggers) -> str:
 
 T = TypeVar("T")
 
-_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules, ShuffleRules)
-
-RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
-    (ScrambleRules, "min_players"): (2, 100),
-    (ScrambleRules, "tolerance"): (0, 0.5),
-    (ScrambleRules, "fair_band"): (0, 1),
-    (ScrambleRules, "spectator_seconds"): (0, 3600),
-    (AutobalanceRules, "spare_minutes"): (0, 1440),
-    (AutobalanceRules, "deadline_seconds"): (0, 600),
-    (AutobalanceRules, "quiet_seconds"): (0, 3600),
-    (AutobalanceRules, "objective_seconds"): (0, 3600),
-    (LockRules, "minutes"): (0, 1440),
-    (VoteRules, "min_players"): (2, 100),
-    (VoteRules, "start_fraction"): (0.01, 1),
-    (VoteRules, "fraction"): (0.01, 1),
-    (VoteRules, "seconds"): (5, 60),
-    (VoteRules, "cooldown_minutes"): (0, 1440),
-    (VoteRules, "quiet_seconds"): (0, 3600),
-    (ShuffleRules, "fair_band"): (0, 1),
-    (ShuffleRules, "max_moves"): (0, 100),
-    (ShuffleRules, "vote_seconds"): (0, 3600),
-    (ShuffleRules, "choice_seconds"): (5, 300),
-    (Triggers, "streak"): (0, 100),
-    (Triggers, "rounds"): (0, 100),
-    (Rules, "ns2_min_seconds"): (0, 86400),
-    (Rules, "min_rated_humans"): (2, 100),
-    (Rules, "last_minutes"): (0, 60),
-    (Rules, "silence_seconds"): (10, 86400),
-    (Rules, "poll_seconds"): (0.5, 60),
-}
-"""The range of every number of the rules, both ends included; of a pair, of both its numbers."""
-
-
 MOST_NAME = 32
 """Characters of a side's name."""
 
 
 def read_rules(raw: Raw, path: str, siblings: Iterable[str]) -> Raw:
-    """The rules of one table, checked, with the keys of `maps` as they are compared; `siblings` as in `convert`."""
+    """The rules of one table, checked, with the keys of `maps` as they are compared.
+
+    `siblings`: keys that the table may have besides the rules, for who misspells one of them.
+    """
     # The keys of maps are replaced below, and the caller's table stays as it was read.
     read = dict(raw)
     # What is wrong in these is refused before msgspec does, which does not name the key.
     if "maps" in raw:
         read["maps"] = read_levels(raw["maps"], f"{path}.maps")
     if "triggers" in raw:
-        read["triggers"] = read_triggers(raw["triggers"], f"{path}.triggers", _LINE)
-    rules = _filled(Rules, convert(read, _RULES, path, siblings))
+        read["triggers"] = read_triggers(raw["triggers"], f"{path}.triggers")
+    rules = convert(read, Rules, path, siblings)
     _check_sides(rules.sides, f"{path}.sides")
     for table, band in (("scramble", rules.scramble.fair_band), ("shuffle", rules.shuffle.fair_band)):
         check_band(band, f"{path}.{table}.fair_band")
@@ -199,60 +161,7 @@ def _check_sides(names: tuple[str, str] | None, path: str) -> None:
 
 def effective(raw: Raw) -> Rules:
     """The rules that checked keys and the defaults make."""
-    return _filled(Rules, msgspec.convert(raw, _RULES))
-
-
-_hints = cache(get_type_hints)  # it compiles each annotation, every time
-
-
-def _filled(kind: type[T], section: Any) -> T:
-    """The dataclass of rules that a section was derived from, with the section's values."""
-    hints = _hints(kind)  # type: ignore[arg-type]  # a class can be hashed, whatever its instances are
-    return kind(**{name: _value(hints[name], getattr(section, name)) for name in section.__struct_fields__})
-
-
-def _value(hint: Any, value: Any) -> Any:
-    """A section's value as the dataclass has it: tables within it, and tables by name, are dataclasses too."""
-    if isinstance(value, Section):
-        return _filled(hint, value)
-    if isinstance(value, dict):
-        return {key: _value(get_args(hint)[1], inner) for key, inner in value.items()}
-    return value
-
-
-def _section(kind: type) -> type[Section]:
-    """A strict section derived from a dataclass of rules: same fields, same defaults, numbers in their ranges."""
-    hints, defaults = get_type_hints(kind), kind()
-    fields: list[tuple[str, Any, Any]] = []
-    for name in hints:
-        hint, default = hints[name], getattr(defaults, name)
-        if isinstance(default, _TABLES):
-            table = _section(type(default))
-            fields.append((name, table, table()))
-        elif hint == Mapping[str, Triggers]:
-            fields.append((name, dict[str, _section(Triggers)], msgspec.field(default_factory=dict)))  # type: ignore[misc]
-        elif isinstance(default, dict):
-            fields.append((name, hint, msgspec.field(default_factory=default.copy)))
-        else:
-            fields.append((name, _ranged(hint, RANGES.get((kind, name))), default))
-    section = msgspec.defstruct(kind.__name__, fields, bases=(Section,), frozen=True)
-    assert issubclass(section, Section)
-    return section
-
-
-def _ranged(hint: Any, limits: tuple[float, float] | None) -> Any:
-    """The type with its range; of a pair, both numbers have it."""
-    if limits is None:
-        return hint
-    number = Annotated[float, Meta(ge=limits[0], le=limits[1])]
-    if get_origin(hint) is tuple:
-        return tuple[number, number]
-    numbers = [kind for kind in get_args(hint) if kind is not NoneType]  # of one that need not be given
-    annotation: Any = Annotated[numbers[0] if numbers else hint, Meta(ge=limits[0], le=limits[1])]
-    return annotation | None if numbers else annotation
-
-
-_RULES, _LINE = _section(Rules), _section(Triggers)
+    return msgspec.convert(raw, Rules)
 
 
 def defaults() -> Raw:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -234,10 +234,29 @@ def convert(raw: object, kind: type[T], path: str, siblings: Iterable[str] = ())
 
     `siblings`: keys that the table may have besides those of the type, for who misspells one of them.
     """
+    if isinstance(raw, dict):
+        _check_keys(raw, kind, path, siblings)
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise _refusal(str(error), path, kind, siblings) from None
+        raise _refusal(str(error), path, kind) from None
+
+
+def _check_keys(raw: Raw, kind: Any, path: str, siblings: Iterable[str] = ()) -> None:
+    """Refuse a key that a type does not have: msgspec says of one alone, and passes over those of a dataclass."""
+    hints = _hints(kind)
+    for key, value in raw.items() if hints else ():
+        if key not in hints:
+            raise ConfigError(f"no such key{_advice(key, {*hints, *siblings})}", path=f"{path}.{written(key)}")
+        if isinstance(value, dict):
+            _check_keys(value, hints[key], f"{path}.{key}")
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """The keys of a table with their types, nothing of any other type."""
+    is_table = dataclasses.is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, msgspec.Struct))
+    return get_type_hints(kind) if is_table else {}
 
 
 _PLAIN = {
@@ -252,16 +271,12 @@ _PLAIN = {
 """msgspec's names of types, as operators know them."""
 
 
-def _refusal(text: str, path: str, kind: type, siblings: Iterable[str]) -> ConfigError:
+def _refusal(text: str, path: str, kind: type) -> ConfigError:
     """msgspec's text as a `ConfigError`, with its path below that of the table that was read."""
     below = ""
     if match := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
         text, below = match[1], match[2]
     path += below
-    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
-        keys = _keys(kind, below)
-        advice = _advice(unknown[1], keys if below else {*keys, *siblings})
-        return ConfigError(f"no such key{advice}", path=f"{path}.{written(unknown[1])}")
     if absent := re.fullmatch(r"Object missing required field `(.*)`", text):
         words = _words(_type_at(kind, f"{below}.{absent[1]}"))
         return ConfigError(f"this key is required{words and f': {words}'}", path=f"{path}.{absent[1]}")
@@ -289,14 +304,9 @@ def _words(kind: Any) -> str:
     return ", ".join(get_args(kind)) if get_origin(kind) is Literal else ""
 
 
-def _keys(kind: type, below: str) -> set[str]:
-    return {field.name for field in msgspec.structs.fields(_type_at(kind, below))}
-
-
 def _type_at(kind: type, below: str) -> Any:
     """The type of a key, by the type of the table that was read and the path below it: "", ".vote" or ".events[0]"."""
     for name in filter(None, below.split(".")):
         key, index, _ = name.partition("[")
-        kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == key)
-        kind = get_args(kind)[0] if index else kind
+        kind = get_args(_hints(kind)[key])[0] if index else _hints(kind)[key]
     return kind

@@ -1,12 +1,22 @@
-"""Every number of the rules. The defaults are those of `docs/rules.md`; the configuration overrides them."""
+"""Every number of the rules, and its range. The defaults are those of `docs/rules.md`; the configuration has others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from equipoise.core.model import Mode
+
+Probability = Annotated[float, Meta(ge=0, le=1)]
+Day = Annotated[float, Meta(ge=0, le=1440)]
+"""Minutes."""
+Hour = Annotated[float, Meta(ge=0, le=3600)]
+"""Seconds."""
+Rounds = Annotated[int, Meta(ge=0, le=100)]
+Players = Annotated[int, Meta(ge=2, le=100)]
 
 # How far Equipoise goes on a map, by its name: some maps get rules of their own from other plugins (a boss against all
 # others, jump and trade maps). Their sides are not meant to be even, and the script leaves the game alone there.
@@ -88,9 +98,9 @@ class Triggers:
 
     round_two: bool = False
     """Arena: round 1 is over, whatever its outcome."""
-    streak: int = 0
+    streak: Rounds = 0
     """Rounds that one side won in a row; 0: however many."""
-    rounds: int = 0
+    rounds: Rounds = 0
     """Full rounds since the last scramble; 0: however many."""
     no_capture: bool = False
     """A round in which the losing side captured nothing, if it had something to capture."""
@@ -117,18 +127,18 @@ DEFAULT_TRIGGERS: Mapping[str, Triggers] = {
 class ScrambleRules:
     """Which split is taken, and which teams are even enough as they are."""
 
-    min_players: int = 4
+    min_players: Players = 4
     """With fewer eligible players no player is moved and a due scramble stays pending."""
-    tolerance: float = 0.01
+    tolerance: Annotated[float, Meta(ge=0, le=0.5)] = 0.01
     """Win probability by which a split may be off the best one, to bench fairly and to move fewer; 0 in SynElo's
     original rules."""
     top_player_always_plays: bool = False
     """SynElo's original rule: the player with the highest rating is never benched, in cached splits neither."""
-    fair_band: tuple[float, float] = (0.42, 0.58)
+    fair_band: tuple[Probability, Probability] = (0.42, 0.58)
     """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds,
     `Triggers.chance` moves nobody, and a player may change side where they stay inside. NS2 has its own in
     `ShuffleRules`."""
-    spectator_seconds: float = 60.0
+    spectator_seconds: Hour = 60.0
     """Who left their side this recently to watch takes part in a scramble, and comes back to that side; 0: nobody."""
 
 
@@ -137,13 +147,13 @@ class AutobalanceRules:
     """Closing a gap of two or more while a round runs."""
 
     enabled: bool = True
-    spare_minutes: float = 10.0
+    spare_minutes: Day = 10.0
     """A player who was moved this recently is moved again only if no other can be."""
-    deadline_seconds: float = 10.0
+    deadline_seconds: Annotated[float, Meta(ge=0, le=600)] = 10.0
     """A move is applied at the latest this long after the gap was seen."""
-    quiet_seconds: float = 30.0
+    quiet_seconds: Hour = 30.0
     """No moves this close to a known end of the round."""
-    objective_seconds: float = 60.0
+    objective_seconds: Hour = 60.0
     """A player who captured or defended an objective this recently is moved only if too few others can be."""
 
 
@@ -151,7 +161,7 @@ class AutobalanceRules:
 class LockRules:
     """Locks: placed players have to stay on their side."""
 
-    minutes: float = 3.0
+    minutes: Day = 3.0
     """How long, in arena until the next scramble; 0 for no locks, in arena neither."""
 
 
@@ -164,17 +174,17 @@ class VoteRules:
     """The players' vote for a scramble."""
 
     enabled: bool = True
-    min_players: int = 6
+    min_players: Players = 6
     """With fewer eligible players there is no vote."""
-    start_fraction: float = 0.3
+    start_fraction: Annotated[float, Meta(ge=0.01, le=1)] = 0.3
     """Fraction of the eligible players who have to ask for a vote before it starts."""
-    fraction: float = 0.6
+    fraction: Annotated[float, Meta(ge=0.01, le=1)] = 0.6
     """Fraction of the votes cast that has to be for it."""
-    seconds: float = 20.0
+    seconds: Annotated[float, Meta(ge=5, le=60)] = 20.0
     """How long players may vote."""
-    cooldown_minutes: float = 10.0
+    cooldown_minutes: Day = 10.0
     """How long after a vote no other starts."""
-    quiet_seconds: float = 60.0
+    quiet_seconds: Hour = 60.0
     """No vote starts this close to a known end of the round."""
     when: Literal["early", "now", "next"] | None = None
     """What follows a vote that passes while a round runs: new teams at once; at the next round start; or at once in
@@ -188,16 +198,16 @@ class ShuffleRules:
 
     at_round_start: bool = True
     """Shuffle before every round, when both sides have a commander."""
-    fair_band: tuple[float, float] = (0.45, 0.55)
+    fair_band: tuple[Probability, Probability] = (0.45, 0.55)
     """Win probabilities of the marines that count as even: a shuffle aims at it, and inside it no vote is taken."""
     method: Literal["fewest", "greedy"] = "fewest"
     """The fewest moves that make the sides even, or the method of the game's author: the pair is swapped that leaves
     the least difference of skill, until no pair lessens it."""
-    max_moves: int = 0
+    max_moves: Annotated[int, Meta(ge=0, le=100)] = 0
     """Players on a side whom one shuffle may put on the other; 0: however many."""
-    vote_seconds: float = 120.0
+    vote_seconds: Hour = 120.0
     """No vote later than this into a round."""
-    choice_seconds: float = 30.0
+    choice_seconds: Annotated[float, Meta(ge=5, le=300)] = 30.0
     """How long players may choose in a secret team choice."""
 
 
@@ -225,15 +235,15 @@ class Rules:
     """Two players who name each other are kept on one side where teams stay even."""
     admin_commands: bool = True
     """Admins may change ratings and teams by commands in the game, where the script vouches for them."""
-    ns2_min_seconds: float = 60.0
+    ns2_min_seconds: Annotated[float, Meta(ge=0, le=86400)] = 60.0
     """NS2: a shorter round is not rated."""
-    min_rated_humans: int | None = None
+    min_rated_humans: Players | None = None
     """A round of fewer participants is not rated; None: 6 in NS2, 2 in other games."""
-    last_minutes: float = 0.0
+    last_minutes: Annotated[float, Meta(ge=0, le=60)] = 0.0
     """So long before its time is over a map is left alone: only admins change the teams; 0: never."""
-    silence_seconds: float = 90.0
+    silence_seconds: Annotated[float, Meta(ge=10, le=86400)] = 90.0
     """A script that has been silent this long is shown as lost."""
-    poll_seconds: float = 5.0
+    poll_seconds: Annotated[float, Meta(ge=0.5, le=60)] = 5.0
     """How often a script calls when nothing happens."""
 
     def least_humans(self, mode: Mode) -> int:
