@@ -35,6 +35,7 @@ from equipoise.core.wording import chance, change, side_word
 from equipoise.errors import ConfigError
 
 if TYPE_CHECKING:
+    from equipoise.config.sources import Sources
     from equipoise.install.server_files import NewServer
 
 
@@ -319,6 +320,12 @@ class Daemon:
         """The daemon's address, as the client calls it."""
         return self._client.url
 
+    def sources(self) -> Sources:
+        """Read the files of the configuration."""
+        from equipoise.config.sources import read_sources
+
+        return read_sources(self.config)
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Let other commands wait that change files of this configuration."""
@@ -408,15 +415,14 @@ def add(
     """
     from equipoise.install.server_files import NewServer, check_rcon, check_user, prepare
 
-    # Before the password is asked for, so that nobody types one
-    # for a name that is taken; and again below, with the lock.
-    _check_new(daemon.config, name)
+    # Before the password is asked for, so that nobody types one for a name that is taken; and again with the lock.
+    _check_new(daemon, name)
     if rcon is not None:
         check_rcon(rcon)
         check_user(name, game, rcon_user)
     password = questions.rcon_password(name, rcon_password_file) if rcon is not None else None
     with daemon.alone():
-        tables = _check_new(daemon.config, name)
+        tables = _check_new(daemon, name)
         server = NewServer(name, pool or _pool_for(game, tables), game, tf, ns2_config, mod, rcon, password, rcon_user)
         preparation = prepare(daemon.config, [server], daemon.url)
         # The daemon reads inside: if it refuses the files, all of them are taken back.
@@ -442,10 +448,9 @@ def add(
 @mod_option
 def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json: bool) -> None:
     """Install the plugin or the mod of this version, after an upgrade. Address, name and secret stay."""
-    from equipoise.config.sources import read_sources
     from equipoise.install.server_files import prepare_mod, prepare_update
 
-    sources = read_sources(daemon.config)
+    sources = daemon.sources()
     _check_there(name, sources.files)
     if tf is not None and mod is None:
         preparation = prepare_update(daemon.config, name, tf)
@@ -476,10 +481,9 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     from equipoise.install.file_changes import Changes
     from equipoise.install.server_files import password_file, server_file
 
-    _own_file(daemon.config, name)
+    game = _own_table(daemon, name).get("game", "tf2")
     if not yes and not agreed(f"Remove the game server {name}?"):
         stop("nothing was changed", FAILED)
-    game = _game(daemon.config, name)
     files = Changes(daemon.config.parent)
     files.remove(server_file(daemon.config, name))
     files.remove(password_file(daemon.config, name))
@@ -517,7 +521,7 @@ def secret(daemon: Daemon, name: str, tf: Path | None, ns2_config: Path | None, 
 
     new, digest = new_secret()
     with daemon.alone():
-        _own_file(daemon.config, name)
+        _own_table(daemon, name)
         preparation, lines = prepare_rotation(daemon.config, name, tf, ns2_config, new, digest)
         with preparation.applied():
             answer = daemon.reread()
@@ -534,11 +538,10 @@ def move(daemon: Daemon, name: str, as_json: bool) -> None:
 
     Its tables go with the comments right above them. Nothing else changes: address, rules and secret stay.
     """
-    from equipoise.config.sources import read_sources
     from equipoise.install.server_files import prepare_move, server_file
 
     with daemon.alone():
-        files = read_sources(daemon.config).files
+        files = daemon.sources().files
         _check_there(name, files)
         if files[name] != daemon.config:
             stop(f"{name} has a file of its own already: {files[name]}", FAILED)
@@ -548,14 +551,14 @@ def move(daemon: Daemon, name: str, as_json: bool) -> None:
     _show_change(answer | {"ok": True, "server": name, "lines": lines}, as_json)
 
 
-def _own_file(config: Path, name: str) -> None:
-    """Stop unless the server stands in a file that commands write."""
-    from equipoise.config.sources import read_sources
-
-    files = read_sources(config).files
-    _check_there(name, files)
-    if files[name] == config:
+def _own_table(daemon: Daemon, name: str) -> dict[str, Any]:
+    """Return the table of a server; stop unless it stands in a file that commands write."""
+    sources, config = daemon.sources(), daemon.config
+    _check_there(name, sources.files)
+    if sources.files[name] == config:
         stop(f"{name} stands in {config}: `equipoise server move {name}` gives it a file that commands change", FAILED)
+    table: dict[str, Any] = sources.tables["server"][name]
+    return table
 
 
 def _check_there(name: str, files: Mapping[str, Path]) -> None:
@@ -564,21 +567,13 @@ def _check_there(name: str, files: Mapping[str, Path]) -> None:
         stop(f"there is no server {name}; there is: {', '.join(close or files) or 'none'}")
 
 
-def _check_new(config: Path, name: str) -> dict[str, Any]:
+def _check_new(daemon: Daemon, name: str) -> dict[str, Any]:
     """The tables of a configuration; ConfigError where it has a server of this name."""
-    from equipoise.config.sources import read_sources
     from equipoise.install.server_files import check_name
 
-    sources = read_sources(config)
+    sources = daemon.sources()
     check_name(name, sources.files)
     return sources.tables
-
-
-def _game(config: Path, name: str) -> str:
-    """The game of a server that is there, as its file says."""
-    from equipoise.config.sources import read_sources
-
-    return str(read_sources(config).tables["server"][name].get("game", "tf2"))
 
 
 def _pool_for(game: str, tables: dict[str, Any]) -> str:
