@@ -13,21 +13,16 @@ import msgspec
 from equipoise import ratings
 from equipoise.config import Config, Pool, Server, Token, Webhook, joined
 from equipoise.config.rule_keys import shown
-from equipoise.config.sections import written
+from equipoise.config.sections import Section, written
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 
 
 def printed(config: Config) -> Iterator[str]:
     """The effective configuration as lines of TOML, defaults included, secrets left out."""
-    yield from _toml_lines("web", msgspec.structs.asdict(config.web))
-    yield from _toml_lines("public", msgspec.structs.asdict(config.public))
-    yield from _toml_lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
-    yield from _toml_lines("retention", msgspec.structs.asdict(config.retention))
-    yield from _toml_lines("backup", msgspec.structs.asdict(config.backup))
-    yield from _toml_lines("splits", msgspec.structs.asdict(config.splits))
-    yield from _toml_lines("log", msgspec.structs.asdict(config.log))
-    yield from _toml_lines("shared", msgspec.structs.asdict(config.shared))
+    for name, table in _tables(config):
+        own = {"directory": str(config.directory)} if name == "store" else {}
+        yield from _toml_lines(name, {**msgspec.structs.asdict(table), **own})
     for pool in config.pools.values():
         yield from _toml_lines(f"pool.{pool.name}", pool_keys(pool))
     for server in config.servers.values():
@@ -43,6 +38,13 @@ def printed(config: Config) -> Iterator[str]:
         keys = {name: value for name, value in dataclasses.asdict(webhook).items() if name not in ("name", "key")}
         secret = {"secret_file": "(read)"} if webhook.key else {}
         yield from _toml_lines(f"notice.{webhook.name}", {**keys, "url": "(set)", **secret})
+
+
+def _tables(config: Config) -> Iterator[tuple[str, Section]]:
+    """The tables of which there is one each, by name."""
+    for field in dataclasses.fields(config):
+        if isinstance(table := getattr(config, field.name), Section):
+            yield field.name, table
 
 
 def pool_keys(pool: Pool) -> dict[str, object]:
@@ -159,11 +161,10 @@ def _kept(name: str, old: Any, new: Any) -> Any:
 
 def _settings(config: Config) -> _Table:
     """The tables that are the same for all servers, but for the store's."""
-    tables = {field.name: getattr(config, field.name) for field in dataclasses.fields(config) if field.name != "store"}
     return {
         f"{name}.{key}": value
-        for name, table in tables.items()
-        if isinstance(table, msgspec.Struct)
+        for name, table in _tables(config)
+        if name != "store"
         for key, value in msgspec.structs.asdict(table).items()
     }
 
