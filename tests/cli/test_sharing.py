@@ -278,7 +278,7 @@ def test_what_cannot_be_shared_or_joined_is_said_and_nothing_is_written(one: Hou
     text = one.config.read_bytes()
     for command, said in (
         (("share",), "which database? --database postgresql://equipoise@db/equipoise"),
-        (("share", "other", "--database", url), "there is no pool other, but main"),
+        (("share", "other", "--database", url), "there is no [pool.other]; there are main"),
         (("share", "--database", "mysql://db/x"), "expected the URL of a PostgreSQL database"),
         (("share", "--database", url), "correct the role in the URL or its password"),
         (("share", "--database", url, "--password-file", "secrets/nothing"), "secrets/nothing: No such file"),

@@ -12,13 +12,13 @@ import re
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import click
@@ -30,11 +30,13 @@ from equipoise.files import read_small
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+T = TypeVar("T")
+
 REFUSED = FAILED
 NO_DAEMON = 3
 TIMEOUT_SECONDS = 10
 LINE_SECONDS = 60
-"""How long a line of a long answer is waited for."""
+"""How long a piece of a long answer is waited for."""
 SECRET = 4096
 """Bytes of a file with a secret."""
 ANOTHER = "another program listens there"
@@ -43,6 +45,9 @@ START = "start it: systemctl start equipoise, or equipoise serve"
 
 class Unreachable(Stopped):
     """No daemon answers; `--watch` and `--follow` ask again."""
+
+    nobody = False
+    """Nothing listens at the address. Any other fault is one of a daemon, or of a program, that is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +93,29 @@ class Client:
     def lines(self, page: str, **query: str | None) -> Generator[Any, None, None]:
         """Yield the JSON values that the page answers with, a line for each."""
         client = self.moved() or self
-        parameters = urlencode({name: _as_typed(value) for name, value in query.items() if value is not None})
-        target = f"{urlsplit(client.url).path.rstrip('/')}/{page}" + (f"?{parameters}" if parameters else "")
+        target = f"{urlsplit(client.url).path.rstrip('/')}/{page}{_query(query)}"
+        return client._pieces(target, lambda answer: (line := answer.readline()) and json.loads(line))
+
+    def export(self, pool: str, size: int) -> Iterator[bytes]:
+        """Yield a whole pool in pieces of a size; `Unreachable.nobody`: nothing listens at the address."""
+        client = self.moved() or self
+        return client._pieces(client._target(("pools", pool, "export")), lambda answer: answer.read(size))
+
+    def _pieces(self, target: str, read: Callable[[http.client.HTTPResponse], T]) -> Generator[T, None, None]:
+        begun = False
         try:
-            with closing(client._connection(LINE_SECONDS)) as connection:
-                connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
+            with closing(self._connection(LINE_SECONDS)) as connection:
+                connection.request("GET", target, headers={"Authorization": f"Bearer {self.token}"})
                 answer = connection.getresponse()
                 if answer.status != 200:
                     stop(_refusal(json.loads(answer.read())["error"]), REFUSED)
-                while line := answer.readline():
-                    yield json.loads(line)
-        except http.client.IncompleteRead:
-            stop("the daemon's answer ended too early: its log says why", FAILED)
+                begun = True
+                while piece := read(answer):
+                    yield piece
         except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException) as error:
-            raise client._unreachable(error) from None
+            if begun and isinstance(error, OSError | http.client.IncompleteRead):
+                stop("the daemon's answer ended too early: its log says why", FAILED)
+            raise self._unreachable(error) from None
 
     def _call(
         self,
@@ -113,8 +127,7 @@ class Client:
     ) -> Any:
         if "" in path:
             stop("a name or an id is empty")
-        parameters = urlencode({name: _as_typed(str(value)) for name, value in query.items() if value is not None})
-        target = self._target(path) + (f"?{parameters}" if parameters else "")
+        target = self._target(path) + _query(query)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
         try:
@@ -159,7 +172,14 @@ class Client:
         return kind(address.hostname or "", address.port, timeout=wait)
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        return Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON)
+        unreachable = Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON)
+        unreachable.nobody = isinstance(error, ConnectionRefusedError)
+        return unreachable
+
+
+def _query(query: Mapping[str, object]) -> str:
+    parameters = urlencode({name: _as_typed(str(value)) for name, value in query.items() if value is not None})
+    return f"?{parameters}" if parameters else ""
 
 
 def _refusal(error: Mapping[str, str]) -> str:

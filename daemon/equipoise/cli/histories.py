@@ -166,18 +166,6 @@ def league_options(command: Callable[..., None]) -> Callable[..., None]:
     return given
 
 
-def configured_pool(config: Config, name: str | None) -> Pool:
-    """A pool of the configuration; None means the only one. ConfigError: there is none of this name, or several."""
-    if name is None and len(config.pools) == 1:
-        return next(iter(config.pools.values()))
-    names = ", ".join(config.pools)
-    if name is None:
-        raise ConfigError(f"{config.path}: there are several pools: name one by --pool: {names}")
-    if name not in config.pools:
-        raise ConfigError(f"{config.path}: there is no [pool.{name}]; there are {names}")
-    return config.pools[name]
-
-
 def _history(
     matches: Path | None, participants: Path | None, teams: bool, name: str | None, path: Path
 ) -> tuple[History | None, Pool | None]:
@@ -190,7 +178,7 @@ def _history(
     from equipoise.lab.reading import history_of
 
     config = load(path, os.environ)
-    pool = configured_pool(config, name)
+    pool = config.pool(name)
     history, click.get_current_context().meta[PREDICTED] = history_of(_stored(config, pool.name))
     return history, pool
 

@@ -8,31 +8,27 @@ second.
 from __future__ import annotations
 
 import asyncio
-import http.client
-import json
 import os
 import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import Event
 from typing import Any, NoReturn
-from urllib.parse import quote, urlsplit
 
 import click
 import msgspec
 
 from equipoise import config, ratings
-from equipoise.cli.client import NO_DAEMON, START, Client, one_pool
-from equipoise.cli.histories import configured_pool
+from equipoise.cli.client import Client, Unreachable, one_pool
 from equipoise.cli.options import FAILED, INTERRUPTED, agreed, past, say_opened, stop
 from equipoise.cli.output import counted, json_text, print_table, progress
-from equipoise.cli.sharing import followed
+from equipoise.cli.sharing import followed, opened
 from equipoise.core.model import PlayerId
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreInUse, StoreRefused
 from equipoise.files import sync
@@ -48,9 +44,6 @@ from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
 from equipoise.store.transfer import Beside, exported
 
-SECONDS = 60
-"""How long one piece of the daemon's answer is waited for."""
-
 Take = Callable[[bytes], None]
 
 
@@ -58,17 +51,12 @@ def export(path: Path, name: str | None, target: Path, url: str | None, token: s
     """Write the pool, by default the only one. ConfigError, StoreError: there is no store, or no such pool."""
     pool = name or _only_pool(path, url, token)
     with _output(target) as take:
-        client = Client.of(path, url, token)
-        with _asked(client.moved() or client, pool) as answer:
-            if answer is not None:
-                _copy(_received(answer), take)
-        # With an address the daemon was meant, and a store that happens to be on this machine may be another one's.
-        if answer is None and url is not None:
-            stop(
-                f"no daemon answers at {url}: Connection refused; {START}",
-                NO_DAEMON,
-            )
-        if answer is None:
+        try:
+            _copy(Client.of(path, url, token).export(pool, PIECE), take)
+        except Unreachable as error:
+            # With an address the daemon was meant, and a store on this machine may be another one's.
+            if url is not None or not error.nobody:
+                raise
             asyncio.run(_from_store(path, pool, take))
     if str(target) != "-":
         click.echo(f"{target}: pool {pool}, {target.stat().st_size / 1e6:,.1f} MB.")
@@ -78,20 +66,15 @@ def _only_pool(path: Path, url: str | None, token: str | None) -> str:
     """Return the only pool of the daemon at a given address, else of the configuration."""
     if url is not None:
         return one_pool(Client.of(path, url, token), None)
-    return configured_pool(config.load(path, os.environ), None).name
+    return config.load(path, os.environ).pool(None).name
 
 
 async def _from_store(path: Path, pool: str, take: Take) -> None:
-    directory = config.load(path, os.environ).directory
-    refuse_waiting(directory, pool)
-    store = Store(directory / config.STORE, create=False)
-    await store.open()
-    say_opened(store.path)
-    try:
+    whole = config.load(path, os.environ)
+    refuse_waiting(whole.directory, pool)
+    async with opened(whole) as store:
         with exported(store.path, pool) as lines:
             _copy(written(lines), take)
-    finally:
-        await store.close()
 
 
 def refuse_waiting(directory: Path, pool: str) -> None:
@@ -100,46 +83,6 @@ def refuse_waiting(directory: Path, pool: str) -> None:
     with suppress(OSError):
         if ring.stat().st_size:
             raise StoreRefused(f"{ring}: rounds wait here for the store: start the daemon once, so that it stores them")
-
-
-@contextmanager
-def _asked(client: Client, pool: str) -> Iterator[http.client.HTTPResponse | None]:
-    """The daemon's answer, to be read piece by piece; None: nothing listens at its address."""
-    address = urlsplit(client.url)
-    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
-    with closing(kind(address.hostname or "", address.port, timeout=SECONDS)) as connection:
-        answer = None
-        try:
-            target = f"{address.path.rstrip('/')}/v1/admin/pools/{quote(pool, safe='')}/export"
-            connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
-            answer = connection.getresponse()
-            refusal = b"" if answer.status == 200 else answer.read()
-        # Nobody listens: the store can be read without the daemon. Any other fault is one of a daemon that is there.
-        except ConnectionRefusedError:
-            refusal = b""
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            stop(
-                f"no daemon answers at {client.url}: {error}; {START}",
-                NO_DAEMON,
-            )
-        if refusal:
-            stop(_why(refusal), FAILED)
-        yield answer
-
-
-def _why(refused: bytes) -> str:
-    try:
-        return str(json.loads(refused)["error"]["message"])
-    except (ValueError, LookupError, TypeError):
-        return "another program listens there"
-
-
-def _received(answer: http.client.HTTPResponse) -> Iterator[bytes]:
-    try:
-        while piece := answer.read(PIECE):
-            yield piece
-    except (OSError, http.client.HTTPException):
-        stop("the daemon's answer ended too early: its log says why", FAILED)
 
 
 def _copy(pieces: Iterable[bytes], take: Take) -> None:
@@ -251,23 +194,20 @@ class _Import:
     async def run(self, reader: Reader) -> bool:
         """Fill the pool; False: it is what the file has."""
         refuse_waiting(self._whole.directory, self._name)
-        store = Store(self._whole.directory / config.STORE, create=False)
-        await store.open()
-        say_opened(store.path)
-        try:
-            async with followed(self._whole, self._name, configured(self._whole, self._name), store) as replica:
-                players, rounds, edits = await store.holds(self._name)
-                if empty := not (players or rounds or edits):
-                    fill = partial(self._fill, store, reader)
-                    await (fill() if replica is None else replica.rewrite("import", self._system, fill))
-                elif not _is_same(store.path, self._name, self._source):
-                    stop(
-                        f"pool {self._name} has {players:,} players and {rounds:,} rounds, unlike "
-                        f"{self._source}; nothing was imported. --pool names another pool",
-                        FAILED,
-                    )
-        finally:
-            await store.close()
+        async with (
+            opened(self._whole) as store,
+            followed(self._whole, self._name, configured(self._whole, self._name), store) as replica,
+        ):
+            players, rounds, edits = await store.holds(self._name)
+            if empty := not (players or rounds or edits):
+                fill = partial(self._fill, store, reader)
+                await (fill() if replica is None else replica.rewrite("import", self._system, fill))
+            elif not _is_same(store.path, self._name, self._source):
+                stop(
+                    f"pool {self._name} has {players:,} players and {rounds:,} rounds, unlike {self._source}; nothing "
+                    "was imported. --pool names another pool",
+                    FAILED,
+                )
         return empty
 
     async def _fill(self, store: Store, reader: Reader) -> None:
@@ -432,10 +372,7 @@ class _FirstRatings:
     @classmethod
     def of(cls, path: Path, name: str | None) -> _FirstRatings:
         whole = config.load(path, os.environ)
-        if name is None and len(whole.pools) == 1:
-            (name,) = whole.pools
-        elif name is None:
-            stop(f"--pool must name one of the pools: {', '.join(sorted(whole.pools))}")
+        name = name or whole.pool(None).name
         return cls(whole, name, configured(whole, name))
 
     async def run(self, wanted: Wanted, *, overwrite: bool, yes: bool, as_json: bool) -> None:

@@ -20,10 +20,9 @@ import click
 from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
-from equipoise.cli.histories import configured_pool
-from equipoise.cli.options import agreed, say_opened, stop
+from equipoise.cli.options import agreed, stop
 from equipoise.cli.output import json_text, print_table, progress
-from equipoise.cli.sharing import followed
+from equipoise.cli.sharing import followed, opened
 from equipoise.config.differences import pool_table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
@@ -83,7 +82,7 @@ class Recomputing:
     ) -> Recomputing:
         """ConfigError, RatingError: there is no such pool, or no such system for it."""
         whole = config.load(path, os.environ)
-        present = configured_pool(whole, name)
+        present = whole.pool(name)
         base = {} if system else present.params
         target = replace(present, system=system or present.system, params={**base, **settings(pairs)})
         if not _made(target).live:
@@ -92,10 +91,8 @@ class Recomputing:
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
         """Try, show, ask and write. StoreError: nothing was written; usually the daemon runs, or no store is here."""
-        store, name = Store(self.whole.directory / config.STORE, create=False), self.wanted.name
-        await store.open()
-        say_opened(store.path)
-        try:
+        name = self.wanted.name
+        async with opened(self.whole) as store:
             own = await store.fingerprint(name) or fingerprint_of(_made(self.configured))
             system = ratings.create(own.system, **own.params)
             async with followed(self.whole, name, system, store) as replica:
@@ -108,8 +105,6 @@ class Recomputing:
                 written = yes or (not as_json and agreed("Replace the ratings?"))
                 if written:
                     await self._write(store, trial, replica)
-        finally:
-            await store.close()
         if as_json:
             click.echo(json_text(asdict(trial) | {"written": written}, ascii_only=False))
         elif written:

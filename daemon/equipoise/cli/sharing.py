@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import click
 
 from equipoise.cli.client import Client, Unreachable, pool_options, print_json, remote
-from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, stop, yes_option
+from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, say_opened, stop, yes_option
 from equipoise.cli.output import counted
 from equipoise.cli.questions import on_terminal
 from equipoise.errors import CommitUnknown, ConfigError, EquipoiseError, LogError, LogRefused
@@ -117,7 +117,7 @@ def leave(path: Path, name: str | None) -> None:
 
     with _errors():
         config = load(path, os.environ)
-        pool = _pool(config, name)
+        pool = config.pool(name)
         if pool.database is None:
             raise ConfigError(f"pool {pool.name} is not shared", file=path)
         with _written(path, pool.name, None, "", None):
@@ -140,6 +140,21 @@ def upgrade(client: Client, name: str, as_json: bool) -> None:
             f"Pool {name} is rated by version {answer['version']} from now on, before by {answer['before']}: rounds "
             "that wait here go into its log now; machines with an older version keep theirs until they have this one."
         )
+
+
+@asynccontextmanager
+async def opened(config: Config) -> AsyncIterator[Store]:
+    """The store of a configuration, for a command alone. StoreError: usually the daemon runs, or no store is here."""
+    from equipoise.config import STORE
+    from equipoise.store.store import Store
+
+    store = Store(config.directory / STORE, create=False)
+    await store.open()
+    say_opened(store.path)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 @asynccontextmanager
@@ -188,7 +203,7 @@ def _configured(
     from equipoise.config import load
     from equipoise.config.sources import check_url
 
-    pool = _pool(load(path, os.environ), name)
+    pool = load(path, os.environ).pool(name)
     before = pool.database
     if url is None:
         if before is None:
@@ -208,15 +223,6 @@ def _configured(
     with _written(path, pool.name, url, password_file or "", password):
         config = load(path, os.environ)
         yield config, config.pools[pool.name]
-
-
-def _pool(config: Config, name: str | None) -> Pool:
-    """Return the pool that was named, or the only one."""
-    if name is None and len(config.pools) > 1:
-        raise ConfigError(f"there are several pools: name one: {', '.join(config.pools)}")
-    if name is not None and name not in config.pools:
-        raise ConfigError(f"there is no pool {name}, but {', '.join(config.pools)}", file=config.path)
-    return config.pools[name or next(iter(config.pools))]
 
 
 def _password(url: str, *, asks: bool) -> str | None:

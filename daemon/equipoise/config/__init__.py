@@ -155,6 +155,17 @@ class Config:
     old_keys: tuple[OldKey, ...] = ()
     """Keys of the version before, which this one still reads."""
 
+    def pool(self, name: str | None) -> Pool:
+        """Return a pool; None means the only one. ConfigError: there is none of this name, or there are several."""
+        if name is None and len(self.pools) == 1:
+            return next(iter(self.pools.values()))
+        names = ", ".join(self.pools)
+        if name is None:
+            raise ConfigError(f"{self.path}: there are several pools: name one by --pool: {names}")
+        if name not in self.pools:
+            raise ConfigError(f"{self.path}: there is no [pool.{name}]; there are {names}")
+        return self.pools[name]
+
 
 def load(
     path: Path, environ: Mapping[str, str], *, started: bool = False, passed: Mapping[str, str] | None = None
