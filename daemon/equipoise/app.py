@@ -100,8 +100,7 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         # Killed before its end, a migration would start again from nothing at every restart.
         notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
         address, configuration = await _start(config, os.environ, stack, new_store=new_store)
-        configuration.follow(_look)
-        _look(config)
+        configuration.follow(lambda new: log_as(new.log.level, new.log.format))
         _keep_collections_short(stack)
         notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
@@ -138,13 +137,6 @@ def _keep_collections_short(stack: AsyncExitStack) -> None:
     gc.freeze()
     gc.callbacks.append(watch)
     stack.callback(gc.callbacks.remove, watch)
-
-
-def _look(config: Config) -> None:
-    """Log as the configuration says, and what of it the next version does not read."""
-    log_as(config.log.level, config.log.format)
-    for old in config.old_keys:
-        log.warning("%s", old)
 
 
 async def start(config: Config, stack: AsyncExitStack, *, environ: Mapping[str, str] = os.environ) -> str:

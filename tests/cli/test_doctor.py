@@ -26,7 +26,7 @@ from equipoise.cli.doctor import of_files, of_store
 from equipoise.cli.starting import keep_as_before
 from equipoise.config import load
 from equipoise.service.diagnosis import of_disk
-from tests.cli.house import ALONE, EQUIPOISE, UNPRIVILEGED, House, ask, post, run, serving
+from tests.cli.house import ALONE, EQUIPOISE, UNPRIVILEGED, House, post, run, serving
 from tests.daemons import RealDaemon
 from tests.game.query_server import CHALLENGE, SIMPLE, Answer, info, query_server, right
 from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server, wait_for
@@ -443,21 +443,6 @@ def test_a_wrong_configuration_and_a_refused_token(house: House) -> None:
         found = said(house)
     assert "the configuration is wrong: " in found
     assert "no daemon answers" not in found
-
-
-def test_a_key_of_the_version_before_is_said_with_the_line_to_write_wherever_the_file_is_read(house: House) -> None:
-    on_a_free_port(house)
-    house.edit("[web]", "[scramble]\nrounds = 5\n[web]")
-    line = "{ rounds = 5, no_capture = true, waiting = true, chance = true }"
-    what = f"{house.config}: $.scramble.rounds: the next version does not read this key"
-    advice = f"write in [triggers]: attack_defend = {line}, and: payload = {line}"
-    checked = run("check-config", "--config", house.config)
-    assert (checked.returncode, checked.stderr) == (0, f"{what}; {advice}\n")
-    with serving(house) as (_, address):
-        (found,) = [each for each in findings(house) if "scramble" in each["what"]]
-        assert ask(house, address, "reload").returncode == 0
-    assert found == {"bad": False, "about": "daemon", "what": what, "advice": advice}
-    assert (house.folder / "daemon.log").read_text().count(f"{what}; {advice}") == 2, "at the start and at the reload"
 
 
 def test_a_pool_of_an_older_version_keeps_what_makes_its_teams_and_is_offered_what_new_ones_have(house: House) -> None:

@@ -87,8 +87,6 @@ def _findings(path: Path, url: str | None, token: str | None, notices: bool) -> 
             f"the configuration is wrong: {error}",
             "mend that; `equipoise check-config` reads it again",
         )
-    for old in config.old_keys if config else ():
-        yield Finding(False, DAEMON, old.what, old.advice)
     answer = _ask(url or configured_url(path), token or _token(path), notices)
     # The port in the file may be newer than the daemon's start.
     address = listening_url(path) if url is None and isinstance(answer, Finding) else None

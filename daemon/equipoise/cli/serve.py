@@ -93,8 +93,6 @@ def check_config(path: Path, show: bool) -> None:
         config = load(path, os.environ)
     except ConfigError as error:
         stop(error)
-    for old in config.old_keys:
-        click.echo(old, err=True)
     if show:
         for line in printed(config):
             click.echo(line)

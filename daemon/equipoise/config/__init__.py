@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from equipoise import ratings
-from equipoise.config.rule_keys import OldKey, defaults, effective, merged, read_rules, renewed
+from equipoise.config.rule_keys import defaults, effective, merged, read_rules
 from equipoise.config.sections import (
     Backup,
     Event,
@@ -152,8 +152,6 @@ class Config:
     webhooks: Mapping[str, Webhook] = field(default_factory=dict)
     late: tuple[str, ...] = ()
     """Keys whose passwords are there after the next start only; `started` of `load` says when."""
-    old_keys: tuple[OldKey, ...] = ()
-    """Keys of the version before, which this one still reads."""
 
     def pool(self, name: str | None) -> Pool:
         """Return a pool; None means the only one. ConfigError: there is none of this name, or there are several."""
@@ -182,7 +180,7 @@ def load(
         # table of the file is taken for a rule, and refused there.
         tables, own = _apart(sources.tables, msgspec.structs.asdict(File()))
         file = convert(tables, File, "$")
-        rules, old_keys = _rules(own, path, "$", File.__struct_fields__, defaults())
+        rules = merged(defaults(), read_rules(own, "$", File.__struct_fields__))
         _check_listener(file.web, len(file.server))
         proxies = tuple(_network(text, f"$.web.proxies[{place}]") for place, text in enumerate(file.web.proxies))
         _check_retention(file.retention)
@@ -194,8 +192,7 @@ def load(
     servers: dict[ServerId, Server] = {}
     for name, keys in file.server.items():
         with located(sources.files[name]):
-            servers[ServerId(name)], old = _server(name, keys, sources.files[name], rules, pools, secrets)
-            old_keys += old
+            servers[ServerId(name)] = _server(name, keys, sources.files[name], rules, pools, secrets)
     _check_distinct(path, servers, tokens)
     return Config(
         path=path,
@@ -214,7 +211,6 @@ def load(
         tokens=tokens,
         webhooks={webhook.name: webhook for webhook in webhooks if webhook},
         late=tuple(late),
-        old_keys=old_keys,
     )
 
 
@@ -328,23 +324,15 @@ def _rating_system(name: object, params: Mapping[str, object], path: str, params
     return rater
 
 
-def _rules(raw: Raw, file: Path, path: str, siblings: Iterable[str], above: Raw) -> tuple[Raw, tuple[OldKey, ...]]:
-    """The rules that hold with those of a table, and the old keys in it; `above` are those without."""
-    new, old = renewed(raw, file, path, above)
-    return merged(above, read_rules(new, path, siblings)), old
-
-
-def _server(
-    name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Pool], secrets: Secrets
-) -> tuple[Server, tuple[OldKey, ...]]:
+def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Pool], secrets: Secrets) -> Server:
     path = _named("server", name)
     own, overrides = _apart(keys, dict.fromkeys(ServerKeys.__struct_fields__))
     server = convert(own, ServerKeys, path)
-    rules, old = _rules(overrides, file, path, ServerKeys.__struct_fields__, rules)
+    rules = merged(rules, read_rules(overrides, path, ServerKeys.__struct_fields__))
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
     rcon = _rcon(server, path, secrets)
-    result = Server(
+    return Server(
         name=ServerId(name),
         file=file,
         pool=server.pool,
@@ -354,7 +342,6 @@ def _server(
         rcon=rcon,
         query=_query(server, path, rcon),
     )
-    return result, old
 
 
 def _token(name: str, keys: Raw, secrets: Secrets) -> Token:

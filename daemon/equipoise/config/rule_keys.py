@@ -1,7 +1,6 @@
 """The rules in the file: tables with the keys of the dataclasses in `core.rules`, which know nothing of files.
 
-`[maps]` and `[triggers]` have keys of their own kind and are read by hand, so that a refusal names the key. Keys of the
-version before are read for one more.
+`[maps]` and `[triggers]` have keys of their own kind and are read by hand, so that a refusal names the key.
 """
 
 from __future__ import annotations
@@ -10,13 +9,10 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import get_args
 
 import msgspec
-from msgspec import Meta
 
 from equipoise.config.sections import Raw, convert, written
 from equipoise.core.model import Mode
@@ -25,7 +21,6 @@ from equipoise.core.rules import (
     DEFAULT_TRIGGERS,
     Level,
     Rules,
-    ScrambleRules,
     Triggers,
 )
 from equipoise.errors import ConfigError
@@ -113,8 +108,6 @@ def shown(triggers: Triggers) -> str:
     return f"{{ {keys} }}" if keys else "{}"
 
 
-T = TypeVar("T")
-
 MOST_NAME = 32
 """Characters of a side's name."""
 
@@ -180,137 +173,3 @@ def merged(rules: Raw, overrides: Raw) -> Raw:
     # Merged as raw tables, before defaults are filled in: a struct does not know which of its values the file gave.
     tables = {key: {**rules[key], **own} for key, own in overrides.items() if isinstance(own, dict) and key in rules}
     return {**rules, **overrides, **tables}
-
-
-@dataclass(frozen=True, slots=True)
-class OldKey:
-    """A key that the next version does not read.
-
-    >>> print(OldKey(Path("config.toml"), "$.arena.streak", "write in [triggers]: arena = {}"))
-    config.toml: $.arena.streak: the next version does not read this key; write in [triggers]: arena = {}
-    """
-
-    file: Path
-    path: str
-    advice: str
-    """The lines to write instead."""
-
-    def __str__(self) -> str:
-        return f"{self.what}; {self.advice}"
-
-    @property
-    def what(self) -> str:
-        """The file, the key and what is wrong with it."""
-        return f"{self.file}: {self.path}: the next version does not read this key"
-
-
-class _Old(NamedTuple):
-    """Keys of a table that stand in lines of `[triggers]` now."""
-
-    table: str
-    keys: Mapping[str, Any]
-    """With their types."""
-    modes: tuple[str, ...]
-    """The modes whose lines they belong to."""
-    whole: bool = False
-    """The table has no other keys."""
-
-
-_Count, _AnyCount = Annotated[int, Meta(ge=1, le=100)], Annotated[int, Meta(ge=0, le=100)]
-_When: Any = Literal["now", "next"]
-_End = Annotated[float, Meta(ge=0, le=1)]
-_OLD = (
-    _Old("arena", {"streak": _Count}, ("arena",)),
-    _Old("scramble", {"rounds": _Count}, ("attack_defend", "payload")),
-    _Old("other", {"streak": _AnyCount, "rounds": _AnyCount, "no_capture": bool}, ("other",), whole=True),
-)
-
-
-def renewed(raw: Raw, file: Path, path: str, above: Raw) -> tuple[Raw, tuple[OldKey, ...]]:
-    """The rules of a table with today's keys instead of old ones, and what is to be said of those.
-
-    `above`: the rules that hold without the table. ConfigError: a value is wrong, or the new key is there too.
-    """
-    # Copies: old keys are taken out of them, and an error quotes the file as it is.
-    new: Raw = {table: dict(keys) if isinstance(keys, dict) else keys for table, keys in raw.items()}
-    keys = [
-        _band(new, file, path, above),
-        _vote(new, file, path, above),
-        *(_triggers(old, new, file, path, above) for old in _OLD),
-    ]
-    return new, tuple(old for old in keys if old is not None)
-
-
-def _band(new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:
-    """Move `vote.fair_band`."""
-    vote, scramble, place = new.get("vote"), new.setdefault("scramble", {}), f"{path}.vote.fair_band"
-    if not isinstance(vote, dict) or not isinstance(scramble, dict) or "fair_band" not in vote:
-        return None  # a value that is not a table is refused with its path
-    band = convert(vote.pop("fair_band"), tuple[_End, _End], place)
-    check_band(band, place)
-    if "fair_band" in scramble:
-        raise ConfigError(f"{path}.scramble.fair_band is there too: remove this key", path=place)
-    scramble["fair_band"] = list(band)
-    outer = above.get("scramble", {}).get("fair_band", ScrambleRules().fair_band)
-    lines = {"fair_band": json.dumps(band)}
-    return OldKey(file, place, _advice(f"{path}.scramble", lines, needless=tuple(outer) == band))
-
-
-def _vote(new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:
-    """Move `shuffle.vote`, which was NS2's alone."""
-    shuffle, vote, place = new.get("shuffle"), new.setdefault("vote", {}), f"{path}.shuffle.vote"
-    if not isinstance(shuffle, dict) or not isinstance(vote, dict) or "vote" not in shuffle:
-        return None
-    when = convert(shuffle.pop("vote"), _When, place)
-    if "when" in vote:
-        raise ConfigError(f"{path}.vote.when is there too: remove this key", path=place)
-    outer = above.get("vote", {}).get("when")
-    # In NS2 `now` is the default, in TF2 it is another: written for all servers it would change those of TF2.
-    if needless := when == (outer or "now"):
-        return OldKey(file, place, _advice(f"{path}.vote", {}, needless=needless))
-    vote["when"] = when
-    return OldKey(file, place, _advice(f"{path}.vote", {"when": json.dumps(when)}))
-
-
-def _triggers(old: _Old, new: Raw, file: Path, path: str, above: Raw) -> OldKey | None:
-    """Move keys of a table into the lines of their modes."""
-    values = _taken(old, new, path)
-    if values is None:
-        return None
-    place = f"{path}.{old.table}" if old.whole else ".".join((path, old.table, *values))
-    lines = new.setdefault("triggers", {})
-    if not isinstance(lines, dict):
-        return None  # refused with its path
-    outer = {mode: Triggers(**above["triggers"][mode]) for mode in old.modes}
-    results = {mode: replace(line, **values) for mode, line in outer.items()}
-    rest = {mode: shown(line) for mode, line in results.items() if mode not in lines}
-    # Old and new key for one mode: which of them holds would depend on our order of reading.
-    if both := [mode for mode in old.modes if mode in lines]:
-        also = f", and {_advice(f'{path}.triggers', rest)}" if rest else ""
-        raise ConfigError(f"{path}.triggers.{both[0]} is there too: remove this key{also}", path=place)
-    lines |= {mode: line_of(line) for mode, line in results.items()}
-    return OldKey(file, place, _advice(f"{path}.triggers", rest, needless=results == outer))
-
-
-def _taken(old: _Old, new: Raw, path: str) -> Raw | None:
-    """The values of old keys, which are in the table no more; None: there is none of them."""
-    own = new.get(old.table)
-    if not isinstance(own, dict):
-        return None
-    values = {
-        key: convert(own.pop(key), kind, f"{path}.{old.table}.{key}") for key, kind in old.keys.items() if key in own
-    }
-    if not old.whole:
-        return values or None
-    for key in own:
-        raise ConfigError("no such key; [triggers] has a line for each mode", path=f"{path}.other.{written(key)}")
-    del new[old.table]
-    return values
-
-
-def _advice(path: str, lines: Mapping[str, str], *, needless: bool = False) -> str:
-    """Return what to do instead; `path` is that of the new table."""
-    if needless:
-        return "remove it: it says what holds without it"
-    table = f"[{path.removeprefix('$.')}]"
-    return f"write in {table}: " + ", and: ".join(f"{key} = {value}" for key, value in lines.items())
