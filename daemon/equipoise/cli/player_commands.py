@@ -63,7 +63,17 @@ def player() -> None:
 @click.argument("player_id", metavar="ID", shell_complete=players)
 def show_player(client: Client, player_id: str, pool: str | None, as_json: bool) -> None:
     """Show a player: by SteamID64, STEAM_0:1:…, [U:1:…], profile address, or a name that only one player has."""
-    _player(client.get("players", player_id, pool=pool), as_json)
+    answer = client.get("players", player_id, pool=pool)
+    if not print_json(answer, as_json):
+        person = answer["player"]
+        print_one(person, _columns([person]))
+        if by := person["skill_by"]:
+            # What the system that makes the teams knows stands apart from the ladder: its points are others.
+            ends = "" if person["interval"] is None else f", with 80 % within {_interval(person)}"
+            print_note(f"Teams are made by {by}, with points of its own: {person['skill']:.0f}{ends}.")
+        if skills := person["skills"]:
+            click.echo()
+            print_items(list(_by_side(skills)), SKILLS, as_csv=False, empty="")
 
 
 @player.command(
@@ -121,22 +131,6 @@ HISTORY = (
     Column("CHANGE", lambda each: f"{_change(each):+g}", _change, right=True),
     field("ROUND OR EDIT", "round", least=17),
 )
-
-
-def _player(answer: dict[str, Any], as_json: bool) -> None:
-    if not print_json(answer, as_json):
-        print_one(answer["player"], _columns([answer["player"]]))
-        if by := answer["player"]["skill_by"]:
-            _print_skill(answer["player"], by)
-        if skills := answer["player"]["skills"]:
-            click.echo()
-            print_items(list(_by_side(skills)), SKILLS, as_csv=False, empty="")
-
-
-def _print_skill(player: dict[str, Any], by: str) -> None:
-    """Print what the system that makes the teams knows, apart from the ladder: its points are others."""
-    ends = "" if player["interval"] is None else f", with 80 % within {_interval(player)}"
-    print_note(f"Teams are made by {by}, with points of its own: {player['skill']:.0f}{ends}.")
 
 
 def _by_side(skills: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -81,16 +81,14 @@ def fit_theta(client: Client, name: str, as_json: bool) -> None:
     click.echo(f"          {answer['theta']:.0f} is the present value")
     click.echo(f"log loss  {fit['log_loss_before']:.4f} → {fit['log_loss']:.4f}")
     if answer["missing"]:
-        stop(f"not proposed: less than two standard errors apart; {_missing(answer['missing'])}", REFUSED)
+        from equipoise.web.predictions import MOST
+
+        # A fit looks at MOST rounds: more than that would not help.
+        more = f"about {answer['missing']:,} more rounds would tell them apart"
+        why = more if answer["missing"] < MOST else "they are practically equal"
+        stop(f"not proposed: less than two standard errors apart; {why}", REFUSED)
     click.echo(f"\n[pool.{answer['pool']}]\ntheta = {fit['theta']:.1f}\n")
     click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {name}` computes them again.")
-
-
-def _missing(missing: int) -> str:
-    from equipoise.web.predictions import MOST
-
-    # A fit looks at MOST rounds: more than that would not help.
-    return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"
 
 
 @pool.command(epilog=examples("equipoise pool recompute --system trueskill --set shadow_rounds=30"))
@@ -147,7 +145,10 @@ def quality(client: Client, name: str, as_json: bool) -> None:
         _say(measure.replace("_", " "), f"{teams[measure]['value']:.4f}")
     _say("calibration", f"{teams['calibration_error']:.4f} off on average, over {teams['rounds']} rounds")
     if balance is not None:
-        _show_shown(measures, balance["difference"]["log_loss"])
+        less = balance["difference"]["log_loss"]  # so much less is this one's than that of the system that is shown
+        error = "" if less["error"] is None else f" ± {less['error']:.4f}"
+        worse = f"{-less['value']:+.4f}{error} against what was said"
+        _say("as shown", f"log loss {measures['log_loss']['value']:.4f}, {worse}, over {measures['rounds']} rounds")
     if answer["suggested_theta"] is not None:
         _say("theta", f"{answer['suggested_theta']:.0f} would have predicted best")
     sizes = answer["team_sizes"]
@@ -233,13 +234,6 @@ def _show_typical(typical: dict[str, Any] | None) -> None:
 
 def _say(what: str, text: str) -> None:
     print_note(text, f"{what:<12}")
-
-
-def _show_shown(measured: dict[str, Any], less: dict[str, Any]) -> None:
-    """The system that is shown, beside what was said of the rounds; `less`: how much less this one's log loss is."""
-    error = "" if less["error"] is None else f" ± {less['error']:.4f}"
-    worse = f"{-less['value']:+.4f}{error} against what was said"
-    _say("as shown", f"log loss {measured['log_loss']['value']:.4f}, {worse}, over {measured['rounds']} rounds")
 
 
 def _show_scores(found: dict[str, Any]) -> None:
@@ -439,15 +433,8 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
         lack = LEAST_FOR_ESTIMATES - rounds
         if not as_json:
             stop(f"{counted(rounds, 'round')}: too few, {lack} more are needed", REFUSED)
-        none = {
-            "estimated": None,
-            "log_loss_before": None,
-            "log_loss": None,
-            "gain": None,
-            "unseen": 0,
-            "better": False,
-            "counts": False,
-        }
+        none = dict.fromkeys(("estimated", "log_loss_before", "log_loss", "gain"))
+        none |= {"unseen": 0, "better": False, "counts": False}
         click.echo(json_text({"pool": pool and pool.name, "rounds": rounds, "missing": lack, **none}))
         return
     from equipoise.lab import estimates
@@ -461,11 +448,10 @@ def estimate(history: History | None, pool: Pool | None, sweeps: int, as_json: b
     gain, better = mean(present - best.losses), estimates.is_better(best, present)
     before = float(present.mean())
     if as_json:
-        measures = {"gain": asdict(gain), "unseen": len(present), "better": better, "counts": best.counted}
-        losses = {"log_loss_before": before, "log_loss": best.log_loss, **measures}
-        click.echo(
-            json_text({"pool": pool and pool.name, "rounds": rounds, "missing": 0, "estimated": values, **losses})
-        )
+        whole = {"pool": pool and pool.name, "rounds": rounds, "missing": 0, "estimated": values}
+        losses = {"log_loss_before": before, "log_loss": best.log_loss, "gain": asdict(gain)}
+        measures = {"unseen": len(present), "better": better, "counts": best.counted}
+        click.echo(json_text({**whole, **losses, **measures}))
         return
     unseen = f"over the last {len(present):,} of {counted(rounds, 'round')}, which it has not seen"
     click.echo(f"log loss  {before:.4f} → {best.log_loss:.4f}, {unseen}")

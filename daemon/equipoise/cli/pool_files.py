@@ -49,10 +49,12 @@ Take = Callable[[bytes], None]
 
 def export(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:
     """Write the pool, by default the only one. ConfigError, StoreError: there is no store, or no such pool."""
-    pool = name or _only_pool(path, url, token)
+    client = Client.of(path, url, token)
+    # Without a daemon the configuration knows the only pool, but for one that was named by its address.
+    pool = name or (one_pool(client, None) if url is not None else config.load(path, os.environ).pool(None).name)
     with _output(target) as take:
         try:
-            _copy(Client.of(path, url, token).export(pool, PIECE), take)
+            _copy(client.export(pool, PIECE), take)
         except Unreachable as error:
             # With an address the daemon was meant, and a store on this machine may be another one's.
             if url is not None or not error.nobody:
@@ -60,13 +62,6 @@ def export(path: Path, name: str | None, target: Path, url: str | None, token: s
             asyncio.run(_from_store(path, pool, take))
     if str(target) != "-":
         click.echo(f"{target}: pool {pool}, {target.stat().st_size / 1e6:,.1f} MB.")
-
-
-def _only_pool(path: Path, url: str | None, token: str | None) -> str:
-    """Return the only pool of the daemon at a given address, else of the configuration."""
-    if url is not None:
-        return one_pool(Client.of(path, url, token), None)
-    return config.load(path, os.environ).pool(None).name
 
 
 async def _from_store(path: Path, pool: str, take: Take) -> None:

@@ -86,7 +86,12 @@ def show_round(client: Client, server: str, round_id: str, as_json: bool) -> Non
         return
     shown = answer["round"]
     print_note(f"Round {shown['round']} on {shown['server']}: {shown['map']} ({shown['mode']}), pool {shown['pool']}.")
-    print_note(f"Started {local_time(shown['started_at'])}, lasted {minutes(shown['seconds'])}. {_result(answer)}")
+    a, b = answer["captures"]
+    captures = (
+        f" Captures: {side_word(shown['sides'], 'a')} {a}, {side_word(shown['sides'], 'b')} {b}." if a or b else ""
+    )
+    started = f"Started {local_time(shown['started_at'])}, lasted {minutes(shown['seconds'])}"
+    print_note(f"{started}. {result(shown)}.{captures}")
     print_note(_expected(shown))
     if answer["pruned"]:
         print_note("Its participants were deleted for their age (retention.rounds_days).")
@@ -95,12 +100,6 @@ def show_round(client: Client, server: str, round_id: str, as_json: bool) -> Non
         player | {"sides": shown["sides"], "name": answer["names"].get(player["id"])} for player in _people(answer)
     ]
     print_items(players, PLAYERS, as_csv=False, empty="Its players are not known any more.")
-
-
-def _result(answer: dict[str, Any]) -> str:
-    shown, (a, b) = answer["round"], answer["captures"]
-    captures = f" Captures: {side_word(shown['sides'], 'a')} {a}, {side_word(shown['sides'], 'b')} {b}."
-    return f"{result(shown)}.{captures if a or b else ''}"
 
 
 def result(shown: dict[str, Any]) -> str:

@@ -32,7 +32,6 @@ from equipoise.files import Folder
 
 if TYPE_CHECKING:
     from equipoise.store.backups import Restorable
-    from equipoise.store.notes import Audit
 
 
 @click.command(epilog=examples("equipoise serve --config /etc/equipoise/config.toml"))
@@ -230,6 +229,7 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
     The daemon must be stopped. Rounds that wait in the rings' files stay, and are applied when it starts again.
     """
     from equipoise.store.backups import Restoring
+    from equipoise.store.notes import Audit
 
     os.umask(PRIVATE)
     store, kept = _store(path), None
@@ -241,14 +241,21 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
                 _show(file, contents)
             _refuse_loss(contents, force=force)
             if written := yes or (not as_json and agreed("Restore it?")):
-                kept = restoration.put_in_place(_entry(file))
+                entry = Audit(time.time(), "console", "restore", "store", "", str(file.absolute()))
+                kept = restoration.put_in_place(entry)
     except StoreRefused as error:
         stop(error)
     except StoreError as error:
         stop(error, FAILED)
     answer = asdict(contents) | {"restored": written, "kept": None if kept is None else str(kept)}
-    if not print_json(answer, as_json):
-        _report(kept) if written else stop("nothing was changed", FAILED)
+    if print_json(answer, as_json):
+        return
+    if not written:
+        stop("nothing was changed", FAILED)
+    click.echo(
+        "Restored." if kept is None else f"Restored. What was there before is {kept}: remove it when all is well."
+    )
+    click.echo("Start the daemon again: systemctl start equipoise")
 
 
 def _show(file: Path, found: Restorable) -> None:
@@ -267,19 +274,6 @@ def _refuse_loss(found: Restorable, *, force: bool) -> None:
     else:
         why = f"{counted(found.lost_rounds, 'round')} would be lost"
     stop(f"{why}; --force restores all the same. Nothing was changed", FAILED)
-
-
-def _entry(file: Path) -> Audit:
-    from equipoise.store.notes import Audit
-
-    return Audit(time.time(), "console", "restore", "store", "", str(file.absolute()))
-
-
-def _report(kept: Path | None) -> None:
-    click.echo(
-        "Restored." if kept is None else f"Restored. What was there before is {kept}: remove it when all is well."
-    )
-    click.echo("Start the daemon again: systemctl start equipoise")
 
 
 def _store(path: Path) -> Path:

@@ -117,7 +117,10 @@ def _notes(answer: Any) -> Iterator[str]:
             yield f"{line['server']}: a {_scramble(line)} is due at the next round start: {line['pending']}."
         if line["stale_scripts"]:
             yield _several_scripts(line)
-    yield from (_failed_job(line) for line in answer["jobs"] if line["last_error"] is not None)
+    for job in answer["jobs"]:
+        if job["last_error"] is not None:
+            when, again = local_time(job["last_run"]), local_time(job["next_run"])
+            yield f"\nThe job {job['name']} failed at {when}: {job['last_error']}. Next run: {again}."
     yield from answer["remarks"]
     yield from not_in_force(answer["configuration"])
 
@@ -168,11 +171,6 @@ def _state(each: dict[str, Any]) -> str:
     if each["level"] != "balance":
         return f"{'inactive' if each['level'] == 'off' else 'only rates'}: {each['level_reason']}"
     return "on" if each["enabled"] else "off"
-
-
-def _failed_job(each: dict[str, Any]) -> str:
-    when, again = local_time(each["last_run"]), local_time(each["next_run"])
-    return f"\nThe job {each['name']} failed at {when}: {each['last_error']}. Next run: {again}."
 
 
 def _long(seconds: float) -> str:

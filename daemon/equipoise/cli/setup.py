@@ -12,6 +12,7 @@ from equipoise.cli.options import examples, new_directory, stop
 from equipoise.cli.sharing import join_anew, show
 from equipoise.cli.starting import start_unit
 from equipoise.errors import ConfigError, StoreError
+from equipoise.install import unit
 from equipoise.install.configuration import Ruleset, prepare_new
 from equipoise.install.server_files import NewServer
 
@@ -95,7 +96,11 @@ def init(
                 raise ConfigError("nothing was written: there is no home directory, or the files are not ours")
             click.echo("\n".join(lines))
             return
-        command = _unit_command(directory) if systemd else None
+        command = None
+        if systemd:
+            # All checks that need no configuration come before anything is written.
+            unit.check_machine(directory)
+            command = unit.command()
         options = {
             "--tf": tf,
             "--ns2-config": ns2_config,
@@ -135,14 +140,6 @@ def _complete(*, system: bool) -> None:
         return
     for line in lines:
         click.echo(line)
-
-
-def _unit_command(directory: Path) -> str:
-    """Return the command that the unit runs, after all checks that need no configuration."""
-    from equipoise.install import unit
-
-    unit.check_machine(directory)
-    return unit.command()
 
 
 def _new_servers(

@@ -40,15 +40,19 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
     try:
         memory = game_folders.remembered(path.parent)
         machine = path.parent == MACHINE
-        files = [*_of_servers(memory, purge=purge), *_completion(system=machine), path.with_name(NOTED)]
-        trees = dict([*_kept_program(), *(_own(path) if purge else ())])
+        shells = [
+            *completion.installed(completion.own()),
+            *(completion.installed(completion.SYSTEM) if machine else ()),
+        ]
+        files = [*_of_servers(memory, purge=purge), *shells, path.with_name(NOTED)]
+        trees = dict(_own(path) if purge else ())
+        with suppress(ConfigError):  # a program that cannot be replaced has kept none
+            trees = {installed().kept: True} | trees
         has_unit = machine and unit.UNIT.exists()
         if has_unit:
             unit.check_machine(path.parent)
-        files, trees = (
-            [file for file in files if os.path.lexists(file)],
-            {tree: wholly for tree, wholly in trees.items() if os.path.lexists(tree)},
-        )
+        files = [file for file in files if os.path.lexists(file)]
+        trees = {tree: wholly for tree, wholly in trees.items() if os.path.lexists(tree)}
         if locks := [str(place) for place in (*files, *trees) if not os.access(place.parent, os.W_OK)]:
             raise ConfigError(f"this user may not remove {', '.join(locks)}; nothing was changed: use sudo")
         for line in (*([unit.UNIT] if has_unit else []), *_listed(memory, files), *trees):
@@ -93,15 +97,6 @@ def _of_servers(remembered: game_folders.Folders, *, purge: bool) -> Iterator[Pa
             yield from (mod / place for place in file_changes.mod() if Path(place) != SETTINGS)
         if "ns2_config" in places and purge:
             yield Path(places["ns2_config"]) / CONFIG
-
-
-def _completion(*, system: bool) -> list[Path]:
-    return [*completion.installed(completion.own()), *(completion.installed(completion.SYSTEM) if system else ())]
-
-
-def _kept_program() -> Iterator[tuple[Path, bool]]:
-    with suppress(ConfigError):
-        yield installed().kept, True
 
 
 def _own(config: Path) -> Iterator[tuple[Path, bool]]:
