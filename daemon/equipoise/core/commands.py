@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from equipoise.core import autobalance, friends, scrambles, shuffles, swap_offers, votes
-from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Move, Say, Tell
 from equipoise.core.events import Commanded, OrderFailed, Phase
 from equipoise.core.model import Entry, OrderId, PlayerId
@@ -65,15 +64,10 @@ def _unknown(state: State, event: Commanded) -> Effects:
     return _tell(event, Text(Phrase.UNKNOWN_COMMAND, (" ".join(event.words),)))
 
 
-def _too_few(state: State, event: Commanded) -> Effects:
-    args = (str(state.rules.scramble.min_players), str(eligible_count(state.roster)))
-    return _tell(event, Text(Phrase.NOT_ENOUGH_PLAYERS, args))
-
-
 def _scramble_now(state: State, event: Commanded) -> Effects:
     """Scramble at once; in arena, between rounds, and while nobody may be moved, at the next round start."""
     if not state.enough_players:
-        return _too_few(state, event)
+        return _tell(event, votes.too_few(state))
     if not scrambles.may_be_at_once(state):
         why = _tell(event, no_moves(state.no_moves)) if state.no_moves else ()
         return (*why, *_scramble_next(state, event))
@@ -91,7 +85,7 @@ def _scramble_next(state: State, event: Commanded) -> Effects:
 
 def _scramble_dry(state: State, event: Commanded) -> Effects:
     if not state.enough_players:
-        return _too_few(state, event)
+        return _tell(event, votes.too_few(state))
     reason = state.memory.pending or Text(Phrase.REASON_ADMIN)
     return scrambles.ask(state, scrambles.due_purpose(state), reason, dry=True, by=event.by)
 

@@ -387,7 +387,9 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     if game_round.session != state.memory.session or game_round.id in state.memory.counted:
         return (record,)
     effects: Effects = ()
-    if _is_running(state, event):
+    # If the script did not see the running round go live, its id is not known, and only the time tells it from an older
+    # one that was sent late.
+    if game_round.id == state.round or (state.round is None and event.at >= state.phase_at):
         # Players read why a round gave no ratings only right after it: of one sent late they know no more which it was.
         effects = (*_stop(state, event), *_tell_unrated(state, record))
         if state.waiting and not game_round.waiting:
@@ -395,14 +397,6 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
             effects = (*effects, *_end_waiting(state))
     # A round that was sent late may make a scramble due in the freeze that runs by now.
     return (record, *effects, *_count(state, event), *fallback.ask(state), *scrambles.in_freeze(state))
-
-
-def _is_running(state: State, event: e.RoundEnded) -> bool:
-    """The event ends the running round, and is not an older round that was sent late.
-
-    If the script did not see the round go live, its id is not known, and only the time decides.
-    """
-    return event.round.id == state.round or (state.round is None and event.at >= state.phase_at)
 
 
 def _stop(state: State, event: e.RoundEnded) -> Effects:

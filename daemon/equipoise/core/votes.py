@@ -71,12 +71,12 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
     reasons = (
         (not rules.enabled, Phrase.VOTE_OFF),
         (not state.memory.enabled, Phrase.STATUS_OFF),
-        (by not in {entry.id for entry in state.roster.eligible()}, Phrase.VOTE_NOT_PLAYING),
+        (not _plays(state, by), Phrase.VOTE_NOT_PLAYING),
         (state.memory.pending is not None or state.waits_for_teams, Phrase.VOTE_ALREADY_DUE),
         (voices.order is not None, Phrase.VOTE_RUNNING),
         (now < state.memory.no_vote_before, Phrase.VOTE_COOLDOWN),
         (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
-        (_round_ends(state, now), Phrase.VOTE_ROUND_ENDS),
+        (state.ends_at is not None and now >= state.ends_at - rules.quiet_seconds, Phrase.VOTE_ROUND_ENDS),
         (state.map_ends, Phrase.MAP_ENDS),
         (state.ns2 and _too_late(state, now), Phrase.VOTE_TOO_LATE),
     )
@@ -93,11 +93,6 @@ def _too_late(state: State, now: float) -> bool:
     return state.live_at is None or now - state.live_at > state.rules.shuffle.vote_seconds
 
 
-def _round_ends(state: State, now: float) -> bool:
-    """The round is in its last seconds, as far as its end is known."""
-    return state.ends_at is not None and now >= state.ends_at - state.rules.vote.quiet_seconds
-
-
 def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
     """Count the voice, unless the teams are even; if the roster has changed since the question, ask again instead."""
     ask = event.ask
@@ -106,7 +101,7 @@ def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
         return ask_for(state, ask.by, now)
     if (refusal := _refusal(state, ask.by, now)) is not None:
         return (Tell(ask.by, (refusal,)),)
-    if _is_fair(state, event):
+    if event.outlook.is_even(state.rules.shuffle.fair_band if state.ns2 else state.rules.scramble.fair_band):
         return (Tell(ask.by, (Text(Phrase.VOTE_EVEN, (state.side_name(Side.A), told(event.outlook))),)),)
     return _count(state, ask.by, now)
 
@@ -116,11 +111,6 @@ def chance_not_found(state: State, ask: AskChance, now: float) -> Effects:
     if (refusal := _refusal(state, ask.by, now)) is not None:
         return (Tell(ask.by, (refusal,)),)
     return _count(state, ask.by, now)
-
-
-def _is_fair(state: State, found: ChanceFound) -> bool:
-    rules = state.rules
-    return found.outlook.is_even(rules.shuffle.fair_band if state.ns2 else rules.scramble.fair_band)
 
 
 def _count(state: State, by: PlayerId, now: float) -> Effects:
@@ -299,10 +289,11 @@ def _choice_refusal(state: State) -> Text | None:
         return Text(Phrase.CHOICE_NOT_NOW)
     if state.choice_stage in (Stage.OPEN, Stage.CLOSED):
         return Text(Phrase.CHOICE_RUNNING)
-    return None if state.enough_players else _too_few(state)
+    return None if state.enough_players else too_few(state)
 
 
-def _too_few(state: State) -> Text:
+def too_few(state: State) -> Text:
+    """Say how many players a scramble needs, and how many are here."""
     return Text(Phrase.NOT_ENOUGH_PLAYERS, (str(state.rules.scramble.min_players), str(eligible_count(state.roster))))
 
 
@@ -363,7 +354,7 @@ def choose(state: State, event: Commanded, now: float) -> Effects:
 
 def settle_choice(state: State) -> Effects:
     """After every event: drop who left, close when all have chosen, end what came to nothing."""
-    if not _between(state):
+    if not state.acts or state.phase is not Phase.IDLE:
         state.choice_voices = Voices()
     elif state.choice_voices != Voices():
         state.choice_voices = state.choice_voices.of(state.roster)
@@ -378,10 +369,6 @@ def settle_choice(state: State) -> Effects:
     if is_void or (stage is Stage.APPLIED and state.phase is Phase.RUNNING):
         state.choice = None
     return ()
-
-
-def _between(state: State) -> bool:
-    return state.acts and state.phase is Phase.IDLE
 
 
 def _settle_open(state: State) -> Effects:
@@ -409,7 +396,7 @@ def close_choice_in_time(state: State, now: float) -> Effects:
 def _close_choice(state: State) -> Effects:
     assert state.choice is not None
     if not state.enough_players:
-        return _cancel_choice(state, _too_few(state))
+        return _cancel_choice(state, too_few(state))
     if not state.choice.chosen:
         return _cancel_choice(state, Text(Phrase.REASON_NO_CHOICE))
     state.choice = replace(state.choice, stage=Stage.CLOSED)

@@ -154,12 +154,9 @@ def moved(kind: str, detail: Mapping[str, Any], names: Mapping[str, str], sides:
         if ids:
             words.append(f"{_listed(ids, names)} → {word}" if place != "bench" else f"{_listed(ids, names)} {word}")
     likely = f"; likely commanders: {_listed(detail['likely'], names)}" if "likely" in detail else ""
-    return ("; ".join(words) or ("nobody moves" if "players" in detail else "")) + likely + _cause(detail)
-
-
-def _cause(detail: Mapping[str, Any]) -> str:
-    """Why a split is not even, or moves nobody."""
-    return f" ({detail['cause']})" if "cause" in detail else ""
+    # Why a split is not even, or moves nobody.
+    cause = f" ({detail['cause']})" if "cause" in detail else ""
+    return ("; ".join(words) or ("nobody moves" if "players" in detail else "")) + likely + cause
 
 
 def _listed(ids: Iterable[str], names: Mapping[str, str]) -> str:
