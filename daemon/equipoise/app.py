@@ -32,12 +32,12 @@ from equipoise.service.copies import FOLDER, Backups, Exports
 from equipoise.service.event_loop import LoopWatch, Precedence
 from equipoise.service.jobs import Daily, Every, Scheduler
 from equipoise.service.live import Live
+from equipoise.service.log import log_as, notify, watchdog_seconds
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
 from equipoise.service.notices import Notices
 from equipoise.service.refits import Calibrations, Refits, Spreads
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
-from equipoise.service.systemd import log_as, notify, watchdog_seconds
 from equipoise.store.store import Store
 from equipoise.store.transfer import exported
 from equipoise.web import Connections, Logins, Refusals, Services, application, fitting

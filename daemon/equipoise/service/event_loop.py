@@ -24,8 +24,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 from typing import NamedTuple
 
+from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics
-from equipoise.service.systemd import Repeats
 
 AT_ONCE = 0.0005
 """Seconds of long work without a turn for others, all of it together."""

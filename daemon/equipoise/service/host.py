@@ -35,10 +35,10 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError, StoreError
 from equipoise.service.clock import Clock
+from equipoise.service.log import Repeats
 from equipoise.service.lookups import Lookups, outlook_now, propose_moves
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Course, Proposal, RefusedBatches, ServerStatus, StaleScripts
-from equipoise.service.systemd import Repeats
 from equipoise.service.work import Journal, Questions, Seen, Work, lasting, switched
 from equipoise.store.store import Store
 from equipoise.versions import order

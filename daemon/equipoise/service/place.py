@@ -27,8 +27,8 @@ from equipoise.errors import RatingError, StoreError
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.system import Match, System
 from equipoise.service.held import Before, Held, RatingAttempt, fingerprint_of, made_by
+from equipoise.service.log import Repeats
 from equipoise.service.replayed import Replayed, begin, snapshot_of
-from equipoise.service.systemd import Repeats
 from equipoise.store.notes import BalancePrediction, BalancePredictions
 from equipoise.store.past import AT_ONCE
 from equipoise.store.player_rows import Fingerprint, PlayerRow, SharedParts

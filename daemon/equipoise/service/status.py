@@ -20,8 +20,8 @@ from equipoise.core.rules import Level
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
 from equipoise.service.clock import Clock
+from equipoise.service.log import Repeats
 from equipoise.service.pool import Pool
-from equipoise.service.systemd import Repeats
 from equipoise.store.notes import CHANGES, Chance
 
 log = logging.getLogger(__name__)

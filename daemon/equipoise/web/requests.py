@@ -40,8 +40,8 @@ from aiohttp.typedefs import Middleware
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.service.host import Host
+from equipoise.service.log import Repeats
 from equipoise.service.metrics import Metrics, Reading
-from equipoise.service.systemd import Repeats
 from equipoise.web.logins import HOST, seen_through
 from equipoise.web.openapi import TABLE
 from equipoise.web.refusals import BODY, CALLER, CUT, EVENTS, HEAD_BYTES, Refusals

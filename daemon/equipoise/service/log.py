@@ -1,4 +1,4 @@
-"""All that systemd is told: log lines for its journal, and whether the daemon is ready and alive.
+"""The log, and what else systemd is told: lines for its journal, and whether the daemon is ready and alive.
 
 A line has priority, logger, message, and fields from a list of those that may be logged.
 
