@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from equipoise.cli import main
-from equipoise.install.configuration import Ruleset, write_new
-from equipoise.install.server_files import NewServer
+from equipoise.install.configuration import Ruleset, prepare_new
+from equipoise.install.server_files import Added, NewServer
 from tests import failures
 from tests.web import recorded
 
@@ -119,6 +119,13 @@ def address_of(process: Running, log: Path) -> str:
         assert time.monotonic() < end, said
         time.sleep(0.01)
     return found[1]
+
+
+def write_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> list[Added]:
+    """Write a configuration with these servers."""
+    preparation = prepare_new(directory, servers, rules)
+    with preparation.applied():
+        return preparation.servers
 
 
 class RealDaemon:

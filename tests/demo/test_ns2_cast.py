@@ -13,10 +13,10 @@ import pytest
 
 from equipoise.core.model import PlayerId, Presence, Role, Side, Span
 from equipoise.demo.ns2_evening import NEW_POOL, USUAL_SECONDS, Person, chance, lineup, people, random_favourite
-from equipoise.install.configuration import write_new
 from equipoise.install.server_files import NewServer
 from equipoise.ratings import create
 from equipoise.ratings import system as rating
+from tests.daemons import write_new
 
 TEAM = {Side.A: 1, Side.B: 2}
 

@@ -17,9 +17,9 @@ import pytest
 import equipoise
 from equipoise.errors import ConfigError
 from equipoise.install import file_changes
-from equipoise.install.configuration import write_new
 from equipoise.install.game_folders import CFG, PLUGIN, inspect, plugin_version, search
 from equipoise.install.server_files import Added, NewServer
+from tests.daemons import write_new
 from tests.install.game_server import binary, everything, game_server
 from tests.sourcemod.rig import Game, compile_text
 

@@ -9,9 +9,9 @@ import pytest
 from equipoise.cli.starting import needs
 from equipoise.config import load
 from equipoise.errors import ConfigError
-from equipoise.install.configuration import write_new
 from equipoise.install.unit import DROP_IN, UNIT, Needs, check_seen, files
 from tests.cli.house import one_line, run
+from tests.daemons import write_new
 
 SOURCE = Path(__file__).parents[2] / "systemd" / "equipoise.service"
 REPAIR = "PIPX_HOME=/opt/pipx PIPX_BIN_DIR=/usr/local/bin pipx install equipoise"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 import click
 
-from equipoise.cli.client import pools
+from equipoise.cli.client import pool_options, pools
 from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
 from equipoise.errors import ConfigError, RatingError, StoreError, StoreInUse
 from equipoise.ratings.parts.compiling import announce
@@ -83,23 +83,13 @@ def pool_history_options(command: Callable[..., None]) -> Callable[..., None]:
     `history` is None for a pool without rated rounds, `pool` for files.
     """
 
-    @click.argument("name", metavar="[POOL]", required=False, shell_complete=pools)
-    @click.option("--pool", "by_option", shell_complete=pools, help="The pool; needed only where there are several.")
+    @pool_options
     @file_options
     @config_option
     @wraps(command)
     def given(
-        name: str | None,
-        by_option: str | None,
-        matches: Path | None,
-        participants: Path | None,
-        teams: bool,
-        path: Path,
-        **rest: object,
+        matches: Path | None, participants: Path | None, teams: bool, name: str | None, path: Path, **rest: object
     ) -> None:
-        if name and by_option and name != by_option:
-            raise click.UsageError(f"name one pool: {name} or {by_option}")
-        name = name or by_option
         if matches is not None and name is not None:
             raise click.UsageError("give --matches, or a pool")
         if matches is None and (participants or teams):

@@ -92,6 +92,12 @@ def agreed(question: str) -> bool:
         stop("nobody answered: say --yes. Nothing was changed", FAILED)
 
 
+def confirm(question: str, *, yes: bool = False) -> None:
+    """Ask, unless `--yes` was said; without a yes the command ends, and nothing is changed."""
+    if not yes and not agreed(question):
+        stop("nothing was changed", FAILED)
+
+
 class Stopped(click.ClickException):
     """Ends the command with one line on standard error and an exit code."""
 

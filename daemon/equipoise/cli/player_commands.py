@@ -10,7 +10,6 @@ import click
 
 from equipoise.cli import Group
 from equipoise.cli.client import (
-    REFUSED,
     Client,
     connected,
     limited,
@@ -23,7 +22,7 @@ from equipoise.cli.client import (
     remote,
     servers,
 )
-from equipoise.cli.options import WRONG, agreed, dry_run_option, examples, one_line, stop, yes_option
+from equipoise.cli.options import WRONG, confirm, dry_run_option, examples, one_line, stop, yes_option
 from equipoise.cli.output import (
     NAME,
     Column,
@@ -416,12 +415,6 @@ def refuse_silence(*, yes: bool) -> None:
     """End a command that would have to ask where nobody can answer."""
     if not yes and not sys.stdin.isatty():
         stop("this asks first, which needs a terminal: use --yes", WRONG)
-
-
-def confirm(question: str) -> None:
-    """Ask; without a yes nothing is changed."""
-    if not agreed(question):
-        stop("nothing was changed", REFUSED)
 
 
 def show_replay(replay: dict[str, Any]) -> None:

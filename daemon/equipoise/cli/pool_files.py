@@ -26,7 +26,7 @@ import msgspec
 
 from equipoise import config, ratings
 from equipoise.cli.client import Client, Unreachable, one_pool
-from equipoise.cli.options import FAILED, INTERRUPTED, agreed, past, say_opened, stop
+from equipoise.cli.options import FAILED, INTERRUPTED, confirm, past, say_opened, stop
 from equipoise.cli.output import counted, json_text, print_table, progress
 from equipoise.cli.sharing import followed, opened
 from equipoise.core.model import PlayerId
@@ -473,8 +473,7 @@ def _agreed(*, as_json: bool) -> bool:
     """Return whether a person agrees; False if there is none to ask."""
     if as_json or not sys.stdin.isatty():
         return False
-    if not agreed("Import these ratings?"):
-        stop("nothing was changed", FAILED)
+    confirm("Import these ratings?")
     return True
 
 

@@ -22,7 +22,7 @@ from equipoise.cli.client import (
     remote,
     servers,
 )
-from equipoise.cli.options import dry_run_option, examples, wide_option, yes_option
+from equipoise.cli.options import confirm, dry_run_option, examples, wide_option, yes_option
 from equipoise.cli.output import (
     NAME,
     Column,
@@ -35,7 +35,7 @@ from equipoise.cli.output import (
     print_note,
     without_server,
 )
-from equipoise.cli.player_commands import REPLAY_SECONDS, confirm, refuse_silence, show_replay
+from equipoise.cli.player_commands import REPLAY_SECONDS, refuse_silence, show_replay
 from equipoise.core.wording import chance, percent, side_word
 
 DEFAULT = 20

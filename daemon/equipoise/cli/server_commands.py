@@ -29,7 +29,7 @@ from equipoise.cli.client import (
     token_option,
     url_option,
 )
-from equipoise.cli.options import FAILED, Stopped, agreed, config_option, dry_run_option, examples, stop, yes_option
+from equipoise.cli.options import FAILED, Stopped, config_option, confirm, dry_run_option, examples, stop, yes_option
 from equipoise.cli.output import Column, counted, field, local_time, print_items, print_legend, print_note, print_table
 from equipoise.core.wording import chance, change, side_word
 from equipoise.errors import ConfigError
@@ -480,8 +480,7 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     from equipoise.install.server_files import password_file, server_file
 
     game = _own_table(daemon, name).get("game", "tf2")
-    if not yes and not agreed(f"Remove the game server {name}?"):
-        stop("nothing was changed", FAILED)
+    confirm(f"Remove the game server {name}?", yes=yes)
     files = Changes(daemon.config.parent)
     files.remove(server_file(daemon.config, name))
     files.remove(password_file(daemon.config, name))

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import click
 
 from equipoise.cli.client import Client, Unreachable, pool_options, print_json, remote
-from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, say_opened, stop, yes_option
+from equipoise.cli.options import PRIVATE, config_option, confirm, examples, say_opened, stop, yes_option
 from equipoise.cli.output import counted
 from equipoise.cli.questions import on_terminal
 from equipoise.errors import CommitUnknown, ConfigError, EquipoiseError, LogError, LogRefused
@@ -88,8 +88,7 @@ def join(
         _check_shared(config, pool)
         if replace:
             rounds = counted(_own_rounds(config, pool.name), "round")
-            if not yes and not agreed(f"Put {rounds} of pool {pool.name} that are here aside?"):
-                stop("nothing was changed", FAILED)
+            confirm(f"Put {rounds} of pool {pool.name} that are here aside?", yes=yes)
             _put_aside(config, pool.name)
         else:
             _check_own_rounds(config, pool)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from equipoise.cli import completion
-from equipoise.cli.options import FAILED, MACHINE, agreed, config_option, dry_run_option, examples, stop, yes_option
+from equipoise.cli.options import FAILED, MACHINE, config_option, confirm, dry_run_option, examples, stop, yes_option
 from equipoise.cli.output import counted
 from equipoise.cli.upgrade import NOTED
 from equipoise.errors import ConfigError
@@ -59,8 +59,7 @@ def uninstall(path: Path, purge: bool, dry_run: bool, yes: bool) -> None:
             click.echo(f"  {line}")
         if dry_run:
             return
-        if not yes and not agreed("Remove all of this?" if purge else "Remove this? Configuration and ratings stay."):
-            stop("nothing was changed", FAILED)
+        confirm("Remove all of this?" if purge else "Remove this? Configuration and ratings stay.", yes=yes)
         if has_unit:
             unit.remove(purge=purge)
         _remove(memory, files)

@@ -24,7 +24,7 @@ import click
 
 import equipoise
 from equipoise.cli.client import configured_url, listening_url
-from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, dry_run_option, examples, stop, yes_option
+from equipoise.cli.options import FAILED, PRIVATE, config_option, confirm, dry_run_option, examples, stop, yes_option
 from equipoise.cli.output import counted, json_text
 from equipoise.config import STORE, Config, load
 from equipoise.errors import ConfigError, StoreError, StoreRefused
@@ -213,8 +213,8 @@ def _take(steps: _Steps, *, dry_run: bool, yes: bool) -> None:
                 return
             before = steps.machine.noted()
             begun = before is not None and before.open and before.back
-            if steps.noted.back and not (begun or yes or agreed("Go back?")):
-                stop("nothing was changed", FAILED)
+            if steps.noted.back:
+                confirm("Go back?", yes=begun or yes)
         steps.run()
     finally:
         steps.drop()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from equipoise.errors import ConfigError
-from equipoise.install.server_files import Added, NewServer, Prepared, check_name, new_secret, prepare
+from equipoise.install.server_files import NewServer, Prepared, check_name, new_secret, prepare
 
 Ruleset = Literal["equipoise", "source"]
 """The rules that a new configuration plays by: this program's defaults, or those of the documents it follows."""
@@ -45,13 +45,6 @@ system = "ns2"
 # The part of a commander's worth that is field skill; by 0, the source's, chairs differ as much as all others together.
 commander_field_share = 0.25
 # Its parameters: docs/ratings/ns2.md."""
-
-
-def write_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> list[Added]:
-    """Write a configuration with these servers; ConfigError, and nothing is written, where `prepare_new` refuses."""
-    preparation = prepare_new(directory, servers, rules)
-    with preparation.applied():
-        return preparation.servers
 
 
 def prepare_new(directory: Path, servers: Sequence[NewServer], rules: Ruleset = "equipoise") -> Prepared:
