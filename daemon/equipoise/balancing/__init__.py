@@ -104,14 +104,14 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
 
 def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve a question with the system's present skills; `SolveFailed` when the constraints allow no answer."""
-    if isinstance(ask, AskChance):
-        return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
-    if isinstance(ask, AskSide):
-        return SideFound(ask, side_of_joiner(ask, system))
-    if isinstance(ask, AskSwitch):
-        return SwitchJudged(ask, *judged_switch(ask, system))
     try:
         match ask:
+            case AskChance():
+                return ChanceFound(ask, outlook(system, ask.context, ask.a, ask.b, ask.commanders))
+            case AskSide():
+                return SideFound(ask, side_of_joiner(ask, system))
+            case AskSwitch():
+                return SwitchJudged(ask, *judged_switch(ask, system))
             case AskSplit():
                 return _split(ask, system)
             case AskMoves():

@@ -24,7 +24,7 @@ from equipoise.balancing.chances import (
     skills,
 )
 from equipoise.balancing.means import pins_of_staying
-from equipoise.core.asks import AskSplit, ShuffleTerms, Wish
+from equipoise.core.asks import AskSplit, ShuffleTerms
 from equipoise.core.bench import team_sizes
 from equipoise.core.model import Entry, PlayerId, Role, Side, Split, is_even, logistic
 from equipoise.ratings.system import SkillContext, System, log_odds
@@ -296,16 +296,14 @@ class Shuffle:
     def tolls(self, entry: Entry) -> tuple[int, int]:
         """Return what it costs to put a player on A, and on B: a move, and a denied wish."""
         wish, moves = self.terms.wishes.get(entry.id), self.terms.moves_count
+        # Where no sides are fair, a wish weighs what it weighed when it was new.
+        denial = 0 if wish is None else WISH * (1 if self.is_priced else wish.weight)
 
         def on(side: Side) -> int:
             move = MOVE if moves and entry.side is side.other else 0
-            return move + (self._denial(wish) if wish is not None and wish.side is side.other else 0)
+            return move + (denial if wish is not None and wish.side is side.other else 0)
 
         return on(Side.A), on(Side.B)
-
-    def _denial(self, wish: Wish) -> int:
-        """Return what a denied wish costs: where no sides are fair, what it weighed when it was new."""
-        return WISH * (1 if self.is_priced else wish.weight)
 
     def _split(self, *numbers: Collection[int]) -> Split:
         a, b = (

@@ -1,8 +1,4 @@
-"""The command line: `equipoise …`. Each command's module is imported when it is called, not before.
-
-Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the configuration or
-a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 interrupted.
-"""
+"""The command line: `equipoise …`. Each command's module is imported when it is called, not before."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -482,7 +482,10 @@ def redrawn(draw: Callable[[], Callable[[], None]]) -> None:
     terminal = sys.stdout.isatty()
     try:
         while True:
-            show = _answered(draw)
+            try:
+                show = draw()
+            except Unreachable as error:
+                show = partial(click.echo, f"{error.format_message()} It is asked again.")
             if terminal:
                 click.echo(CLEAR, nl=False, color=True, file=past(sys.stdout))
             click.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S')}, every {SECONDS:g} s; Ctrl-C ends.")
@@ -492,14 +495,6 @@ def redrawn(draw: Callable[[], Callable[[], None]]) -> None:
             time.sleep(SECONDS)
     except KeyboardInterrupt:
         click.echo()
-
-
-def _answered(draw: Callable[[], Callable[[], None]]) -> Callable[[], None]:
-    try:
-        return draw()
-    except Unreachable as error:
-        reason = error.format_message()
-        return lambda: click.echo(f"{reason} It is asked again.")
 
 
 def appended(ask: Callable[[], None]) -> None:

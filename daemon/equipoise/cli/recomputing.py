@@ -212,20 +212,15 @@ def _show(found: Found) -> None:
         click.echo(
             f"\n{found.pruned_rounds:,} older rounds were deleted: who played in no later one is a newcomer again."
         )
-    for line in _edits(found.edits):
-        click.echo(line)
-
-
-def _edits(edits: Edits) -> list[str]:
-    """Return lines on the edits of admins; empty without edits."""
+    edits = found.edits
     parts = (
         (edits.kept, "edits by admins are kept at their place among the rounds"),
         (edits.carried, "ratings that were set or imported keep their advantage over a newcomer"),
         (edits.dropped, "ratings that were set, imported or refitted mean nothing to the new system: dropped"),
         (edits.lost, "ratings that were set or reset by an earlier version are lost: it did not store edits"),
     )
-    lines = [f"{count:,} {text}." for count, text in parts if count]
-    return ["", *lines] if lines else []
+    if lines := [f"{count:,} {text}." for count, text in parts if count]:
+        click.echo("\n" + "\n".join(lines))
 
 
 def _compare(comparison: Comparison) -> None:

@@ -53,7 +53,6 @@ def read_levels(raw: object, path: str) -> object:
     return levels
 
 
-_NS2 = "teams of NS2 are shuffled: [shuffle] says when; remove this line"
 _SHUTOUT = "there the losers have never captured anything; for a scramble after every round write rounds = 1"
 _IMPOSSIBLE: Mapping[tuple[str, str], str] = {
     **{(mode, "round_two"): "only arena has it; remove it" for mode in DEFAULT_TRIGGERS if mode != Mode.ARENA.value},
@@ -74,19 +73,16 @@ def read_triggers(raw: object, path: str) -> object:
         return raw
     for mode, keys in raw.items():
         place = f"{path}.{written(mode)}"
+        if mode == Mode.NS2.value:
+            raise ConfigError("teams of NS2 are shuffled: [shuffle] says when; remove this line", path=place)
         if mode not in DEFAULT_TRIGGERS:
-            raise ConfigError(_unknown(mode), path=place)
+            close = get_close_matches(mode, DEFAULT_TRIGGERS, n=1)
+            advice = f"is it {close[0]}?" if close else f"there is {', '.join(DEFAULT_TRIGGERS)}"
+            raise ConfigError(f"no such mode; {advice}", path=place)
         for key in line_of(convert(keys, Triggers, place)):
             if why := _IMPOSSIBLE.get((mode, key)):
                 raise ConfigError(why, path=f"{place}.{key}")
     return raw
-
-
-def _unknown(mode: str) -> str:
-    if mode == Mode.NS2.value:
-        return _NS2
-    close = get_close_matches(mode, DEFAULT_TRIGGERS, n=1)
-    return "no such mode; " + (f"is it {close[0]}?" if close else f"there is {', '.join(DEFAULT_TRIGGERS)}")
 
 
 def line_of(triggers: Triggers) -> Raw:

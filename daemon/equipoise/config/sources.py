@@ -89,11 +89,7 @@ def settle(path: Path) -> None:
         if stamps == before:
             return
         if time.monotonic() > ends_at:
-            raise ConfigError("it is being written: try again", file=_newest(stamps))
-
-
-def _newest(stamps: list[_Stamp]) -> Path:
-    return max(stamps, key=lambda stamp: stamp.at).file
+            raise ConfigError("it is being written: try again", file=max(stamps, key=lambda stamp: stamp.at).file)
 
 
 class _Stamp(NamedTuple):
@@ -225,8 +221,14 @@ class Secrets:
             raise ConfigError(f"{place}: not a text file", path=path) from None
 
     def _place(self, name: str) -> Path:
-        # The last one even where it is missing: its name is the one for the error.
-        return next((file for file in self._handed_over(Path(name)) if file.is_file()), self.beside / _expanded(name))
+        if self.credentials:
+            # Where systemd puts it: `LoadCredential=` of a file, and of the folder that holds it.
+            path = Path(name)
+            for copy in (path.name, f"{path.parent.name}_{path.name}"):
+                if (file := Path(self.credentials, copy)).is_file():
+                    return file
+        # Also where it is missing: its name is the one for the error.
+        return self.beside / _expanded(name)
 
     def _is_closed(self, name: str) -> bool:
         try:
@@ -236,12 +238,6 @@ class Secrets:
         except OSError:
             return False
         return False
-
-    def _handed_over(self, name: Path) -> Iterator[Path]:
-        """Yield where systemd puts it: `LoadCredential=` of a file, and of the folder that holds it."""
-        if self.credentials:
-            yield Path(self.credentials, name.name)
-            yield Path(self.credentials, f"{name.parent.name}_{name.name}")
 
 
 def _expanded(name: str) -> Path:

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -82,7 +83,7 @@ class Program:
         """Install another version into a copy, the draft; ConfigError with what pip says, and nothing has changed."""
         draft = self.draft
         self.drop()  # of a run that was killed
-        shutil.copytree(self.folder, draft, symlinks=True, copy_function=_link)
+        shutil.copytree(self.folder, draft, symlinks=True, copy_function=partial(os.link, follow_symlinks=False))
         words = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--upgrade", source]
         # The user of the unit has to read what it writes.
         run = subprocess.run([self.python(draft), *words], capture_output=True, text=True, check=False, umask=0o022)
@@ -165,10 +166,6 @@ def wheel_version(source: str) -> str | None:
     """
     match = _WHEEL.fullmatch(Path(source).name)
     return match[1] if match else None
-
-
-def _link(source: str, target: str) -> None:
-    os.link(source, target, follow_symlinks=False)
 
 
 def _replace(file: Path, content: bytes) -> None:

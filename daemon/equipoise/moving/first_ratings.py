@@ -204,14 +204,10 @@ def _first(row: Row) -> FirstRating:
         raise FileError(f"{text!r:.60} is no id: write {FORMS}", line=row.line)
     if rounds and not re.fullmatch("[0-9]{1,9}", rounds):
         raise FileError(f"rounds: {rounds!r:.60} is not a whole number from 0 up", line=row.line)
-    return FirstRating(player, _rating(row), int(rounds) if rounds else None, row.line)
-
-
-def _rating(row: Row) -> float:
-    text = row.cells["rating"]
-    if not _NUMBER.fullmatch(text) or ("," in text and not row.comma):
-        raise FileError(f"rating: {text!r:.60} is not a number", line=row.line)
-    return float(text.replace(",", "."))
+    rating = row.cells["rating"]
+    if not _NUMBER.fullmatch(rating) or ("," in rating and not row.comma):
+        raise FileError(f"rating: {rating!r:.60} is not a number", line=row.line)
+    return FirstRating(player, float(rating.replace(",", ".")), int(rounds) if rounds else None, row.line)
 
 
 # Players of HLstatsX:CE, and rows of some tables from a dump of MariaDB or MySQL, without a database.

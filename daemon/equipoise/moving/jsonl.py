@@ -133,7 +133,10 @@ class Reader:
 
     def _next(self) -> pool_file.AnyLine | End:
         text = self._text()
-        line = self._decoded(text)
+        try:
+            line = _line.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._refusal(str(error)) from None
         if isinstance(line, Format):
             raise self._refusal("a second export begins here: give each its own file")
         if isinstance(line, End):
@@ -157,12 +160,6 @@ class Reader:
 
     def _refusal(self, why: str) -> FileError:
         return FileError(why, line=self.line)
-
-    def _decoded(self, text: bytes) -> Format | pool_file.AnyLine | End:
-        try:
-            return _line.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._refusal(str(error)) from None
 
     def _check_end(self, end: End, counts: dict[type[pool_file.Line], int]) -> None:
         head = self.head
