@@ -31,6 +31,8 @@ NO_LOCK = ("Equipoise_RefusedGap", "Equipoise_RefusedSwitch")
 BY_GAP = "Equipoise_ReasonGap"
 REMEMBERED = 60
 """Requests that are written down when something is wrong."""
+LOCKED = 180
+"""Seconds for which who was moved is locked."""
 FEWEST = 3
 """Players whom nobody makes leave a side."""
 
@@ -189,7 +191,8 @@ class Crowd(Script):
 
     def do_lock(self, order: Json) -> None:
         self.locks[order["id"]] = order["side"], time.monotonic() + order["seconds"]
-        self._owed.pop(order["id"], None)
+        if order["seconds"] in (0, LOCKED):  # else it is an older one, which goes along
+            self._owed.pop(order["id"], None)
 
     def do_unlock(self, order: Json) -> None:
         for id in order["ids"]:

@@ -110,21 +110,17 @@ def test_who_is_immune_from_locks_is_never_locked(immunity: Immunity, locked: bo
     assert (ANN in session.memory.locks) == locked
 
 
-def test_a_lock_from_before_does_not_hold_who_became_immune_since() -> None:
-    session = begun(Mode.KOTH, "ab|cd|")
-    play(session, [(0.0, e.SideChanged(0.0, ANN, None)), (0.5, e.SideWanted(0.5, ANN, A))])
-    play(session, [(0.7, e.RosterSeen(0.7, immune("abe|cd", Immunity.LOCK))), (0.7, summaries(RATINGS))])
-    effects = play(session, [(0.8, e.SideWanted(0.8, ANN, B))])
-    assert (of(AskSwitch, effects) != [], of(Place, effects)) == (True, [])  # skill decides, and no lock
-
-
-def test_a_scramble_lifts_the_lock_of_who_became_immune_since() -> None:
+def test_who_becomes_immune_from_locks_has_none_any_more_and_nobody_is_kept_from_the_side_they_left_meanwhile() -> None:
     session = begun(Mode.KOTH, "ab|cd|")
     play(session, [(0.0, e.SideChanged(0.0, ANN, None)), (0.5, e.SideWanted(0.5, ANN, A))])
     assert ANN in session.memory.locks
-    play(session, [(0.7, e.RosterSeen(0.7, immune("ab|cd", Immunity.LOCK)))])
-    _, effects = scrambled(session)
-    assert Unlock((ANN,)) in effects
+    effects = play(session, [(0.7, e.RosterSeen(0.7, immune("abe|cd", Immunity.LOCK))), (0.7, summaries(RATINGS))])
+    assert of(Unlock, effects) == [Unlock((ANN,))]
+    (question,) = of(AskSwitch, play(session, [(0.8, e.SideWanted(0.8, ANN, B))]))  # skill decides
+    play(session, [(0.9, e.SwitchJudged(question, 0.5, 0.5))])
+    assert not of(Unlock, play(session, [(1.0, e.RosterSeen(1.0, roster("be|acd")))]))
+    (question,) = of(AskSwitch, play(session, [(2.0, e.SideWanted(2.0, ANN, A))]))
+    assert of(Place, play(session, [(2.1, e.SwitchJudged(question, 0.5, 0.5))]))[0].side is A  # type: ignore[attr-defined]
 
 
 def test_the_cached_splits_leave_them_too() -> None:

@@ -398,6 +398,17 @@ def test_locks_follow_the_group_when_the_game_swaps_the_sides() -> None:
     assert (place.side, place.reason.phrase) == (A, Phrase.REFUSED_LOCKED)
 
 
+@pytest.mark.parametrize("told", [e.SideChanged(2.0, PlayerId("e"), A), seen("abe|c", 2.0)])
+def test_who_is_put_on_the_other_side_is_held_there_so_that_nobody_undoes_the_games_own_scramble(told: e.Event) -> None:
+    session = locked("ab|c")
+    assert of(Lock, play(session, [(2.0, told)])) == [Lock(PlayerId("e"), A, 179.0)]
+    changes(session, "b", B, 3.0)
+    assert placed(session, "e", B, now=4.0).reason == Text(Phrase.REFUSED_LOCKED, ("177",))
+    changes(session, "e", None, 5.0)
+    place = placed(session, "e", B, now=6.0)
+    assert (place.side, place.reason) == (A, Text(Phrase.REASON_RETURN))
+
+
 def test_in_arena_a_lock_holds_until_the_next_scramble() -> None:
     session = begun(Mode.ARENA, "abc|d", phase=e.Phase.OVER)
     play(session, [(0.0, e.ScrambledAlone(0.0, split("ac|bd")))])

@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 
 from equipoise.core import friends, shuffles
 from equipoise.core.asks import AskSide, AskSwitch, LoadSummaries
-from equipoise.core.effects import Ignored, LogDecision, Place, Tell
+from equipoise.core.effects import Ignored, LogDecision, Place, Tell, Unlock
 from equipoise.core.events import Phase, SideFound, SideWanted, SwitchJudged
 from equipoise.core.memory import HeldSide
-from equipoise.core.model import Entry, PlayerId, Roster, Side
+from equipoise.core.model import Entry, Immunity, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text, not_moved, percent
 from equipoise.core.state import Effects, PendingJoin, State
 
@@ -220,7 +220,31 @@ def _made_anew(state: State) -> bool:
     return state.waits_for_teams or shuffles.will_follow(state)
 
 
-def went_to_watch(state: State, before: Roster, now: float) -> Effects:
+def keep_locks(state: State, before: Roster, now: float) -> Effects:
+    """Hold players where they are seen now, and those no more who are immune from locks."""
+    return (*_unlock_immune(state), *_went_to_watch(state, before, now), *_take_along(state, now))
+
+
+def _unlock_immune(state: State) -> Effects:
+    immune = tuple(
+        entry.id for entry in state.roster.entries if entry.immune & Immunity.LOCK and entry.id in state.memory.locks
+    )
+    state.memory = state.memory.unlocked(immune)
+    return (Unlock(immune),) if immune and state.balances else ()
+
+
+def _take_along(state: State, now: float) -> Effects:
+    """Take the locks along of players whom the game, an admin or another plugin put on the other side."""
+    # Else they could go back, and undo what the game did: a lock's side is that of its player.
+    effects: Effects = ()
+    for entry in state.roster.humans():
+        lock = state.held_side(entry.id, now)
+        if state.balances and lock is not None and entry.side not in (None, lock.side):
+            effects += state.lock_until({entry.id: lock.side.other}, lock.until, now)
+    return effects
+
+
+def _went_to_watch(state: State, before: Roster, now: float) -> Effects:
     """Note who left their side to watch, and keep that side for them for a while.
 
     Who comes back would else be placed as a joiner: by leaving, and by the move that closes the gap they leave, a

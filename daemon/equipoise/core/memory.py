@@ -7,7 +7,7 @@ a new `Memory`, so the host sees by comparison whether there is something to sto
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -191,6 +191,10 @@ class Memory:
         locks = {player: lock for player, lock in self.locks.items() if player not in sides}
         locks |= {player: HeldSide(side, until) for player, side in sides.items()}
         return replace(self, locks=_newest(locks))
+
+    def unlocked(self, players: Collection[PlayerId]) -> Memory:
+        """These players have no lock any more."""
+        return replace(self, locks={player: lock for player, lock in self.locks.items() if player not in players})
 
     def move(self, player: PlayerId, now: float) -> Memory:
         """Note that a player was moved, not by new teams."""

@@ -592,10 +592,9 @@ def _log_odds(chance: float) -> float:
 def _end_scramble(state: State, split: Split) -> Effects:
     """Clear what a scramble ends: the pending reason, streak and round count, and all locks.
 
-    Players in the split are locked again by `_make_teams`. The others, and who is immune from locks, are unlocked.
+    Players in the split are locked again by `_make_teams`. The others are unlocked.
     """
-    immune = {entry.id for entry in state.roster.entries if entry.immune & Immunity.LOCK}
-    unlocks = tuple(player for player in state.memory.locks if split.side_of(player) is None or player in immune)
+    unlocks = tuple(player for player in state.memory.locks if split.side_of(player) is None)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
     # A split that is being solved was of the teams of before.
     state.asked = None

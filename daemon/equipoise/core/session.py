@@ -137,7 +137,7 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
 
 
 def _locks(state: State, now: float) -> Effects:
-    """Return all locks, for a script that does not know them; also of who is immune, whom they do not hold now."""
+    """Return all locks, for a script that does not know them."""
     return tuple(
         Lock(player, lock.side, None if lock.until is None else lock.until - now)
         for player, lock in state.memory.locks.items()
@@ -194,28 +194,24 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
     before = state.roster
     state.accept_roster(event.roster)
-    locks = (*joins.went_to_watch(state, before, now), *(() if before.entries else _locks_after_restart(state, now)))
+    swapped = () if before.entries else _swapped_before_restart(state, now)
+    locks = (*swapped, *joins.keep_locks(state, before, now))
     # Before what is due is ordered: an empty arena server has nothing due.
     empty = _last_human_left(state)
     return (*locks, *empty, *scrambles.announce(state), *_seen(state, now), *fallback.ask_first(state))
 
 
-def _locks_after_restart(state: State, now: float) -> Effects:
-    """Take locks along to where their players stand: what a kill lost may be that the game swapped the sides.
-
-    It did if most of several who are locked stand on the other side; then the streak and the other locks go along too.
-    """
-    effects: Effects = ()
-    sides = {entry.id: entry.side for entry in state.roster.entries if entry.side is not None}
-    here = {player: lock for player in sides if (lock := state.held_side(player, now)) is not None}
-    if sum(lock.side is not sides[player] for player, lock in here.items()) > max(1, len(here) // 2):
-        state.memory = state.memory.switched()
-        effects = _locks(state, now)
-    for player in here:
-        lock = state.memory.locks[player]
-        if lock.side is not sides[player]:
-            effects = (*effects, *state.lock_until({player: sides[player]}, lock.until, now))
-    return effects
+def _swapped_before_restart(state: State, now: float) -> Effects:
+    """Swap streak and locks if most of several who are locked stand on the other side: a kill lost that message."""
+    apart = [
+        lock.side is not entry.side
+        for entry in state.roster.entries
+        if entry.side is not None and (lock := state.held_side(entry.id, now)) is not None
+    ]
+    if sum(apart) <= max(1, len(apart) // 2):
+        return ()
+    state.memory = state.memory.switched()
+    return _locks(state, now)
 
 
 def _last_human_left(state: State) -> Effects:
@@ -270,15 +266,7 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     before = state.roster
     old = before.get(event.id) or Entry(event.id, None)
     state.put(replace(old.moved(event.side, waiting=event.waiting), ready=event.ready, held=event.held))
-    return (*joins.went_to_watch(state, before, now), *_lock_follows(state, event, now), *_seen(state, now))
-
-
-def _lock_follows(state: State, event: e.SideChanged, now: float) -> Effects:
-    """NS2: take the lock along of a player whom the game, an admin or a swap put on the other side."""
-    lock = state.held_side(event.id, now)
-    if not state.ns2 or lock is None or event.side is None or event.side is lock.side:
-        return ()
-    return state.lock_until({event.id: event.side}, lock.until, now)
+    return (*joins.keep_locks(state, before, now), *_seen(state, now))
 
 
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
@@ -322,7 +310,7 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     too_late = (*autobalance.drop(state), *swap_offers.drop(state), *scrambles.give_up(state, *Moment))
     before = state.roster
     state.accept_roster(event.roster)
-    locks = joins.went_to_watch(state, before, now)
+    locks = joins.keep_locks(state, before, now)
     return (*too_late, *locks, *_load_missing(state), *scrambles.in_freeze(state))
 
 
@@ -334,7 +322,7 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.enter(e.Phase.RUNNING, event.at)
     before = state.roster
     state.accept_roster(event.roster)
-    locks = joins.went_to_watch(state, before, now)
+    locks = joins.keep_locks(state, before, now)
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
     if state.memory.skip:
         state.memory = replace(state.memory, skip=False)

@@ -495,10 +495,9 @@ class State:
         return OrderId(f"o{number}")
 
     def held_side(self, player: PlayerId, now: float) -> HeldSide | None:
-        """The player's lock; None: they have none, it has expired, or they became immune from locks since."""
-        lock, entry = self.memory.locks.get(player), self.roster.get(player)
-        immune = entry is not None and entry.immune & Immunity.LOCK
-        return lock if lock is not None and lock.holds(now) and not immune else None
+        """The player's lock; None: they have none, or it has expired."""
+        lock = self.memory.locks.get(player)
+        return lock if lock is not None and lock.holds(now) else None
 
     def lately_moved(self, now: float) -> frozenset[PlayerId]:
         """Players who were moved a short time ago: others come first."""
