@@ -185,9 +185,9 @@ def rounds(
     server: ServerId | None,
     before: int | None,
     limit: int,
-    rated_in: str | None,
-    map_name: str | None,
-) -> list[StoredMatch]:
+    rated_in: str | None = None,
+    map_name: str | None = None,
+) -> Sequence[StoredMatch]:
     """The newest rounds of a server, or of all; on one map, or on all; or the rated ones alone of a pool."""
     wheres = ["server = :server"] * (server is not None) + ["number < :before"] * (before is not None)
     wheres += ["map = :map"] * (map_name is not None)
@@ -253,7 +253,7 @@ def played(
     server: ServerId | None,
     before: int | None,
     limit: int,
-    map_name: str | None,
+    map_name: str | None = None,
 ) -> list[tuple[StoredMatch, Played]]:
     """The newest rated rounds of a player, on one server or on all, on one map or on all."""
     wheres = ["participants.pool = :pool", "player = :player"]

@@ -197,7 +197,7 @@ def decide(db: sqlite3.Connection, decision: Decision) -> None:
 
 
 def decisions(
-    db: sqlite3.Connection, server: ServerId | None, limit: int, before: int | None, after: int
+    db: sqlite3.Connection, server: ServerId | None, limit: int, before: int | None = None, after: int = 0
 ) -> list[Decision]:
     """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
     rows = db.execute(
@@ -270,7 +270,7 @@ _CHANCE = "server, at, session, map, round, chance, low, high, players_a, player
 
 
 def chances(
-    db: sqlite3.Connection, server: ServerId, session: str | None, limit: int, before: int | None
+    db: sqlite3.Connection, server: ServerId, session: str | None, limit: int, before: int | None = None
 ) -> list[Chance]:
     """The newest lines of the course of a server's maps, or of one of them; newest first."""
     of_session = "" if session is None else "AND session = :session"
@@ -283,7 +283,7 @@ def chances(
 
 
 def audit(db: sqlite3.Connection, entry: Audit) -> None:
-    """Insert a line of the audit; the caller commits."""
+    """Append a line to the audit."""
     db.execute(
         "INSERT INTO audit (at, who, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
         (entry.at, entry.who, entry.action, entry.target, entry.before, entry.after),

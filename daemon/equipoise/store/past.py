@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -78,8 +79,14 @@ def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]
     return heapq.merge(rated(db, pool, after), sequence.edits(db, pool, after), key=attrgetter("number"))
 
 
-def page(db: sqlite3.Connection, pool: str, after: int, most: int) -> list[Event]:
-    """The next `AT_ONCE` of those events, and none with a number above `most`."""
+def see_events(db: sqlite3.Connection, pool: str, see: SeeEvent) -> None:
+    """Call `see` with each of these events."""
+    for event in events(db, pool):
+        see(event)
+
+
+def page(db: sqlite3.Connection, pool: str, after: int, most: int = sys.maxsize) -> list[Event]:
+    """The next `AT_ONCE` of these events, and none with a number above `most`."""
     # Cut after the page: fewer than `AT_ONCE` tell the caller that there are no more.
     return [event for event in islice(events(db, pool, after), AT_ONCE) if event.number <= most]
 

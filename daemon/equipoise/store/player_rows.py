@@ -144,6 +144,17 @@ def load(db: sqlite3.Connection, pool: str, held: Mapping[PlayerId, int], window
     return [_row(row, history) for row, history in zip(rows, histories, strict=True)]
 
 
+def stored(db: sqlite3.Connection, pool: str, ids: Sequence[PlayerId], window: int) -> dict[PlayerId, PlayerRow]:
+    """Rows of these players without names; those who were never rated are missing."""
+    return {row.id: row for row in load(db, pool, dict.fromkeys(ids, 0), window)}
+
+
+def last_players(db: sqlite3.Connection, pool: str, limit: int) -> list[PlayerId]:
+    """Return those who played last."""
+    query = "SELECT id FROM players WHERE pool = ? ORDER BY last_played DESC LIMIT ?"
+    return [PlayerId(player) for (player,) in db.execute(query, (pool, limit))]
+
+
 def _histories(db: sqlite3.Connection, pool: str, players: Sequence[str], window: int) -> list[History]:
     histories: list[list[tuple[float, float, float]]] = [[] for _ in players]
     if players and window:
@@ -323,7 +334,7 @@ def fingerprint(db: sqlite3.Connection, pool: str) -> Fingerprint | None:
 
 
 def adopt_fingerprint(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float) -> None:
-    """Record a pool's fingerprint in place of the one before."""
+    """Record a pool's fingerprint in place of the one before; the ratings stay as they are."""
     db.execute(
         """
         INSERT INTO pools (pool, system, params, version, changed_at) VALUES (?, ?, ?, 1, ?)
@@ -473,19 +484,24 @@ def forgetting(db: sqlite3.Connection) -> list[InForgetting]:
 
 
 def note_untold(db: sqlite3.Connection, pools: Iterable[str], someone: InForgetting, entry: Audit) -> None:
-    """Note that the logs of these pools are to be told of somebody, with the line of the audit."""
+    """Note that the logs of these shared pools are to be told of somebody, with the line of the audit."""
     what = int(someone.player), someone.stand_in, entry.at, entry.who
     insert = "INSERT OR REPLACE INTO untold (pool, player, stand_in, at, who) VALUES (?, ?, ?, ?, ?)"
     db.executemany(insert, [(pool, *what) for pool in pools])
 
 
 def untold(db: sqlite3.Connection, pool: str) -> list[tuple[InForgetting, Audit]]:
-    """Return of whom the log of a pool is still to be told."""
+    """Return of whom the log of a shared pool is still to be told, with the line of the audit."""
     rows = db.execute("SELECT player, stand_in, at, who FROM untold WHERE pool = ? ORDER BY at", (pool,)).fetchall()
     return [
         (InForgetting(PlayerId(str(player)), PlayerId(stand_in)), Audit(at, who, "forget", str(player), "", ""))
         for player, stand_in, at, who in rows
     ]
+
+
+def told(db: sqlite3.Connection, pool: str, player: PlayerId) -> None:
+    """Note that the log of a shared pool was told of somebody."""
+    db.execute("DELETE FROM untold WHERE pool = ? AND player = ?", (pool, int(player)))
 
 
 def exports_since(db: sqlite3.Connection, player: PlayerId) -> list[Audit]:

@@ -447,7 +447,8 @@ DELETE FROM rounds WHERE number = ? AND pruned AND NOT EXISTS (SELECT 1 FROM par
 def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, limit: int) -> int:
     """Delete up to `limit` rounds that were stored before a time, except a player's window and the newest round.
 
-    Returns how many there were to delete: fewer than `limit` mean that none is left.
+    A participant's last `window` rows stay, and so does what little of their rounds these rows need. Returns how many
+    rounds there were to delete: fewer than `limit` mean that none is left.
     """
     rows = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
     rounds, last = {number for number, _ in rows}, max((number for number, _ in rows), default=0)
@@ -467,7 +468,7 @@ def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, 
 
 
 def last_prunable(db: sqlite3.Connection, pool: str, before: float) -> int:
-    """The highest number of a round that `prune_rounds` would delete; 0: there is none."""
+    """The highest number of a round that `prune_rounds` would delete without a limit; 0: there is none."""
     (last,) = db.execute(f"SELECT max(number) {_PRUNABLE}", {"pool": pool, "before": before}).fetchone()
     return last or 0
 

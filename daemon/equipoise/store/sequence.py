@@ -70,8 +70,8 @@ _STRUCK_SINCE = "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action IN
 log = logging.getLogger(__name__)
 
 
-def newest(db: sqlite3.Connection, pool: str, purpose: Purpose, most: int) -> Snapshot | None:
-    """The newest that is whole, of those after at most event `most`; None: there is none."""
+def newest(db: sqlite3.Connection, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
+    """The newest that is whole, of those after at most event `most`; None: there is none. Damaged ones are logged."""
     for number, system, params, base, digest, data in db.execute(_NEWEST, (pool, purpose, most)):
         if sha256(data).hexdigest() == digest:
             made_by = Fingerprint(system, msgspec.json.decode(params, type=dict[str, object]))
@@ -377,7 +377,10 @@ def edit(
     change: EditRow,
     detail: Mapping[str, object] = NOTHING,
 ) -> PlayerRow:
-    """An admin's change of a player, with its line in the audit; returns the new row."""
+    """Write an admin's change of a player, with its line in the audit; returns the new row.
+
+    `detail` is what was asked for: a replay asks for it again.
+    """
     before = next(iter(load(db, pool, {player: 0}, window)), None)
     after, entry = change(before)
     player_rows.count_crowd(db, pool, {player: (after.visible, after.rating)})

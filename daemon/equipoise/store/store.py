@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import (
     AbstractAsyncContextManager,
@@ -24,15 +24,15 @@ from contextlib import (
     nullcontext,
     suppress,
 )
-from functools import partial
+from functools import partial, wraps
 from itertools import takewhile
 from pathlib import Path
 from sqlite3 import Connection, ProgrammingError
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlite_utils import Database
 
-from equipoise.core.model import PlayerId, RoundId, ServerId
+from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store import (
     changes,
@@ -50,7 +50,6 @@ from equipoise.store import (
 from equipoise.store.backups import Backup, BackupRequest, remove_unfinished
 from equipoise.store.changes import READING, Change, Position, Taken, TakenBack
 from equipoise.store.connection import (
-    Extent,
     Health,
     Lock,
     OpenFiles,
@@ -66,34 +65,30 @@ from equipoise.store.connection import (
     transaction,
     unsynced,
 )
-from equipoise.store.listings import Company, EditOf, MapResult, Played, StoredMatch
-from equipoise.store.measurements import Gained, Measurement, Prediction, QualityPoint, TeamSize
+from equipoise.store.listings import MapResult
+from equipoise.store.measurements import Measurement
 from equipoise.store.notes import (
     NOTES_RETRY_SECONDS,
     NOTES_SECONDS,
     Audit,
     Chance,
     Decision,
-    Log,
     Note,
     Noting,
     SessionMemory,
 )
-from equipoise.store.past import SeeEvent, SeeRound, Strike
-from equipoise.store.player_rows import Crowd, Fingerprint, InForgetting, PlayerRow, RenamedSnapshot, SharedParts
-from equipoise.store.pool_file import AnyLine, Standing
+from equipoise.store.past import Strike
+from equipoise.store.player_rows import InForgetting, PlayerRow, RenamedSnapshot
 from equipoise.store.recalculation import (
     CalibrationFit,
     CalibrationFound,
     Fitting,
-    Replay,
     Revised,
     SpreadFound,
     StrikeRequest,
 )
-from equipoise.store.round_rows import RatedRound, Record, Submission
-from equipoise.store.seasons import Earlier, Rule, Season
-from equipoise.store.sequence import NOTHING, BulkEdit, Edit, EditRow, Event, LearntSpread, Purpose, Snapshot
+from equipoise.store.round_rows import RatedRound, Submission
+from equipoise.store.sequence import Snapshot
 from equipoise.workers import Job
 from equipoise.workers.process import asked
 
@@ -104,6 +99,7 @@ LOG_TRIES = 60
 PIECES = 50
 """Pieces of the decision log that one call looks through: 100,000 lines, a tenth of a second."""
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -116,6 +112,50 @@ class SoFar(NamedTuple):
 
 
 log = logging.getLogger(__name__)
+
+
+def _reads(work: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Store, P], Coroutine[Any, Any, T]]:
+    """Return the method of `Store` that does this with its connection, on its thread."""
+
+    @wraps(work)
+    async def method(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._read(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+def _reads_noted(
+    work: Callable[Concatenate[Connection, P], T],
+) -> Callable[Concatenate[Store, P], Coroutine[Any, Any, T]]:
+    """Return one that sees the notes that wait."""
+
+    @wraps(work)
+    async def method(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._read_noted(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+def _writes(work: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Store, P], Coroutine[Any, Any, T]]:
+    """Return one that is a transaction; durable when it returns."""
+
+    @wraps(work)
+    async def method(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._write(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+def _changes(
+    work: Callable[Concatenate[Connection, str, P], T],
+) -> Callable[Concatenate[Store, str, P], Coroutine[Any, Any, T]]:
+    """Return one that changes a pool: a transaction, and an event of a shared one."""
+
+    @wraps(work)
+    async def method(store: Store, pool: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._write_pool(pool, lambda db: work(db, pool, *args, **kwargs))
+
+    return method
 
 
 class Store:
@@ -219,18 +259,82 @@ class Store:
         """Return whether it takes what is written. Does no I/O."""
         return self._health.now
 
-    async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
-        """Rows of these players without names; those who were never rated are missing."""
-        rows = await self._read(lambda db: player_rows.load(db, pool, dict.fromkeys(ids, 0), window))
-        return {row.id: row for row in rows}
+    # What a module does with the connection, under one name for all callers.
 
-    async def redate(self, pool: str, latest: float, now: float) -> int:
-        """Let players who played last after `latest` have played last `now`; returns how many they were."""
-        return await self._write(lambda db: player_rows.redate(db, pool, latest, now))
+    players = _reads(player_rows.stored)
+    fingerprint = _reads(player_rows.fingerprint)
+    adopt = _writes(player_rows.adopt_fingerprint)
+    shared = _reads(player_rows.shared)
+    redate = _writes(player_rows.redate)
+    last_players = _reads(player_rows.last_players)
+    names = _reads_noted(player_rows.names)
+    crowd = _reads(player_rows.crowd)
+    top = _reads_noted(player_rows.top)
+    rank = _reads(player_rows.rank)
+    board_length = _reads(player_rows.board_length)
+    exports_since = _reads_noted(player_rows.exports_since)
+    note_untold = _writes(player_rows.note_untold)
+    untold = _reads(player_rows.untold)
+    told = _writes(player_rows.told)
+    forgetting = _reads(player_rows.forgetting)
 
-    async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
-        """The last known names of these players; unnamed players are missing."""
-        return await self._read_noted(lambda db: player_rows.names(db, pool, ids))
+    memory = _reads_noted(round_rows.memory)
+    memory_at = _reads_noted(round_rows.memory_at)
+    pool_of = _reads(round_rows.pool_of)
+    records = _reads(round_rows.records_of)
+    prune_rounds = _writes(round_rows.prune_rounds)
+    last_prunable = _reads(round_rows.last_prunable)
+    pruned_rounds = _reads(round_rows.pruned_rounds)
+
+    audit = _writes(notes.audit)
+    audits = _reads_noted(notes.audits)
+    decisions = _reads_noted(notes.decisions)
+    last_decision = _reads_noted(notes.last_before)
+    chances = _reads_noted(notes.chances)
+    prune = _writes(notes.prune)
+
+    rated_rounds = _reads(past.see)
+    events = _reads(past.see_events)
+    events_after = _reads(past.page)
+    last_number = _reads(sequence.last_number)
+    last_edit_number = _reads(sequence.last_edit_number)
+    lost_edits = _reads(sequence.lost)
+    snapshot = _reads(sequence.newest)
+    leave_snapshots = _writes(sequence.leave)
+    refitted_at = _reads(sequence.refitted_at)
+    calibrations = _reads(sequence.calibrations)
+    learnt_spread = _reads(sequence.learnt_spread)
+    edit = _changes(sequence.edit)
+    adopt_edit = _changes(sequence.adopt)
+    recompute = _changes(recalculation.recompute)
+    fill = _changes(transfer.write)
+    holds = _reads(transfer.holds)
+
+    predictions = _reads(measurements.predictions)
+    plays_alone = _reads(measurements.plays_alone)
+    team_sizes = _reads(measurements.team_sizes)
+    gained = _reads(measurements.gained)
+    keep_quality = _writes(measurements.keep_quality)
+    qualities = _reads(measurements.qualities)
+    extent = _reads(extent)
+
+    rounds = _reads_noted(listings.rounds)
+    round = _reads_noted(listings.find)
+    results = _reads(listings.results)
+    last_changes = _reads(listings.last_changes)
+    played = _reads_noted(listings.played)
+    edits_of = _reads_noted(listings.edits_of)
+    ratings_of = _reads_noted(listings.ratings_of)
+    moments_of = _reads(listings.moments_of)
+    company = _reads_noted(listings.company)
+    seen = _reads_noted(listings.seen)
+
+    players_at = _reads(seasons.players_at)
+    season_board = _reads(seasons.board)
+    seasons = _reads(seasons.listed)
+
+    reference = _reads(changes.reference)
+    last_logged = _reads(changes.last_round)
 
     async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
         """Store rounds in order, in one transaction: each with its participants, their ratings, the shared state and
@@ -269,15 +373,6 @@ class Store:
         # Not `_write`: the transaction is opened inside, so that something can follow its commit on the same thread.
         return await self._read(apply)
 
-    async def edit(
-        self, pool: str, player: PlayerId, window: int, edit: EditRow, detail: Mapping[str, object] = NOTHING
-    ) -> PlayerRow:
-        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row.
-
-        `detail` is what was asked for: a replay asks for it again.
-        """
-        return await self._write_pool(pool, lambda db: sequence.edit(db, pool, player, window, edit, detail))
-
     def note(self, notes: Iterable[Note]) -> None:
         """Write these within a second or two, many in one transaction, behind rounds; never fails.
 
@@ -286,91 +381,10 @@ class Store:
         """
         self._notes.add(notes, due=self._thread is not None)
 
-    async def memory(self, server: ServerId) -> bytes | None:
-        """A server's session memory, None before the first."""
-        return await self._read_noted(lambda db: round_rows.memory(db, server))
-
-    async def memory_at(self, server: ServerId) -> float:
-        """When a server's session had the memory that is stored; never before the first."""
-        return await self._read_noted(lambda db: round_rows.memory_at(db, server))
-
-    async def decisions(
-        self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
-    ) -> Sequence[Decision]:
-        """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
-        return await self._read_noted(lambda db: notes.decisions(db, server, limit, before, after))
-
-    async def chances(
-        self, server: ServerId, session: str | None, limit: int, *, before: int | None = None
-    ) -> Sequence[Chance]:
-        """The newest lines of the course of a server's maps, or of one of them; newest first."""
-        return await self._read_noted(lambda db: notes.chances(db, server, session, limit, before))
-
-    async def audit(self, entry: Audit) -> None:
-        """Append a line to the audit; durable when this returns."""
-        await self._write(lambda db: notes.audit(db, entry))
-
-    async def audits(self, limit: int, *, before: int | None = None) -> Sequence[Audit]:
-        """The newest audit lines, newest first."""
-        return await self._read_noted(lambda db: notes.audits(db, limit, before))
-
-    async def fingerprint(self, pool: str) -> Fingerprint | None:
-        """The system and parameters that made a pool's ratings; None before its first start."""
-        return await self._read(lambda db: player_rows.fingerprint(db, pool))
-
-    async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
-        """Replace the recorded fingerprint; the ratings stay as they are."""
-        await self._write(lambda db: player_rows.adopt_fingerprint(db, pool, fingerprint, at))
-
-    async def shared(self, pool: str) -> SharedParts | None:
-        """The shared state of the pool's system; None before the first start."""
-        return await self._read(lambda db: player_rows.shared(db, pool))
-
-    async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
-        """Call `see` with every rated round of a pool after a number, in the order in which they were applied."""
-        await self._read(lambda db: past.see(db, pool, see, after))
-
-    async def events_after(self, pool: str, number: int, most: int = sys.maxsize) -> Sequence[Event]:
-        """The next `sequence.AT_ONCE` of a pool's rated rounds and edits after a number; none above `most`."""
-        return await self._read(lambda db: past.page(db, pool, number, most))
-
-    async def snapshot(self, pool: str, purpose: Purpose, most: int = sys.maxsize) -> Snapshot | None:
-        """The newest whole snapshot of those after at most event `most`; None: none. Damaged ones are logged."""
-        return await self._read(lambda db: sequence.newest(db, pool, purpose, most))
-
     async def keep_snapshot(self, pool: str, snapshot: Snapshot, seen: int) -> None:
         """Add a snapshot in place of older ones, unless an event was struck since event `seen`."""
         await self._read(self._notes.write)  # predictions of rounds behind a snapshot are not made again
         await self._write(lambda db: sequence.keep(db, pool, snapshot, seen))
-
-    async def leave_snapshots(self, pool: str, purpose: Purpose, number: int) -> None:
-        """Delete the snapshots of a state that was left: those behind event `number`."""
-        await self._write(lambda db: sequence.leave(db, pool, purpose, number))
-
-    async def pool_of(self, server: ServerId, round_id: RoundId) -> str | None:
-        """The pool that a stored round belongs to; None: it is not stored."""
-        return await self._read(lambda db: round_rows.pool_of(db, server, round_id))
-
-    async def last_number(self, pool: str) -> int:
-        """The number of the pool's last round or edit; 0 before the first."""
-        return await self._read(lambda db: sequence.last_number(db, pool))
-
-    async def last_edit_number(self, pool: str) -> int:
-        """The number of the pool's last edit; 0 before the first."""
-        return await self._read(lambda db: sequence.last_edit_number(db, pool))
-
-    async def lost_edits(self, pool: str) -> int:
-        """Ratings that admins changed before edits were stored, as far as the audit knows."""
-        return await self._read(lambda db: sequence.lost(db, pool))
-
-    async def events(self, pool: str, see: SeeEvent) -> None:
-        """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
-
-        def seen(db: Connection) -> None:
-            for event in past.events(db, pool):
-                see(event)
-
-        await self._read(seen)
 
     async def struck(self, pool: str, strike: Strike) -> Revised:
         """Return what a strike would change: what follows is replayed in a process of its own, nothing is written.
@@ -401,13 +415,6 @@ class Store:
         """Replay in a process of its own."""
         return await asked(Job.REVISION, request, Revised)
 
-    async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
-        """Write new ratings of many players as one edit, with its line in the audit; returns the edit's number.
-
-        PoolMoved: a round or edit came that they do not take into account.
-        """
-        return await self._write_pool(pool, lambda db: sequence.adopt(db, pool, edit))
-
     def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
         """Return a fit of a pool, whose process ends with the context."""
         return recalculation.fitting(self.path, pool, self._taken_over, partial(self._change, pool=pool))
@@ -426,41 +433,6 @@ class Store:
         request = recalculation.CalibrationRequest(str(self.path), pool, wanted)
         fit: CalibrationFound | None = await asked(Job.LEARNING, request, CalibrationFound | None, f"pool {pool}: ")
         return fit
-
-    async def refitted_at(self, pool: str) -> float | None:
-        """Return when a pool's last refit was adopted, seconds since the epoch; None: never."""
-        return await self._read(lambda db: sequence.refitted_at(db, pool))
-
-    async def calibrations(self, pool: str) -> Sequence[Edit]:
-        """The edits that change what is said of a pool's predictions, or end it, in order."""
-        return await self._read(lambda db: sequence.calibrations(db, pool))
-
-    async def learnt_spread(self, pool: str) -> LearntSpread | None:
-        """The spread of skill that a pool's rounds have taught it, by its last such event; None: none did."""
-        return await self._read(lambda db: sequence.learnt_spread(db, pool))
-
-    async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
-        """Replace every number that a rating system made by those of `replay`, in one transaction.
-
-        These are the numbers of rated rounds, participants and players. The shared state and the fingerprint are
-        replaced too, and a line of the audit is added. After any error nothing was written.
-        """
-        await self._write_pool(pool, lambda db: recalculation.recompute(db, pool, replay, entry))
-
-    async def fill(self, pool: str, lines: Iterable[AnyLine]) -> None:
-        """Write a whole pool into an empty one, in one transaction; an error of `lines` ends it, and nothing is left.
-
-        FileError: a line contradicts the others.
-        """
-        await self._write_pool(pool, lambda db: transfer.write(db, pool, lines))
-
-    async def holds(self, pool: str) -> tuple[int, int, int]:
-        """Return how many players, rounds and edits a pool has."""
-        return await self._read(lambda db: transfer.holds(db, pool))
-
-    async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
-        """The last rated rounds of a pool, without a limit all, oldest first."""
-        return await self._read(lambda db: measurements.predictions(db, pool, limit))
 
     async def measured(self, pool: str, limit: int) -> Sequence[Measurement]:
         """The last rated rounds of a pool that are whole, with their participants, oldest first."""
@@ -485,10 +457,6 @@ class Store:
             before = page[-1].number
         return rows
 
-    async def results(self, server: ServerId, session: str) -> Sequence[listings.Result]:
-        """Return how the last rounds of a time on a map ended, newest first."""
-        return await self._read(lambda db: listings.results(db, server, session))
-
     async def so_far(self, sessions: Mapping[ServerId, str], lines: int, last: int) -> Mapping[ServerId, SoFar]:
         """Return what servers' times on a map brought, `lines` of their course, and the `last` decisions.
 
@@ -507,10 +475,6 @@ class Store:
 
         return await self._read_noted(read)
 
-    async def last_changes(self, pool: str, players: Sequence[PlayerId]) -> Mapping[PlayerId, float]:
-        """Return what each player's last rated round changed; of those who have one."""
-        return await self._read(lambda db: listings.last_changes(db, pool, players))
-
     async def changes_of_sides(self, since: float) -> Sequence[notes.Made]:
         """Return the decisions since a time that changed sides, oldest first."""
         rows: list[notes.Made] = []
@@ -519,57 +483,6 @@ class Store:
             rows += page
             after = page[-1].number
         return rows
-
-    async def plays_alone(self, pool: str) -> bool:
-        """Return whether a pool has rated rounds, and no balance system predicted any of the last."""
-        return await self._read(lambda db: measurements.plays_alone(db, pool))
-
-    async def team_sizes(self, pool: str, limit: int) -> Sequence[TeamSize]:
-        """Return the larger side of each of the last rated rounds."""
-        return await self._read(lambda db: measurements.team_sizes(db, pool, limit))
-
-    async def gained(self, pool: str, most: int, few: int) -> Gained:
-        """Return what the `most` highest visible ratings owe to rounds of less than `few` participants."""
-        return await self._read(lambda db: measurements.gained(db, pool, most, few))
-
-    async def keep_quality(self, pool: str, point: QualityPoint) -> None:
-        """Add a point to the time series of how well a pool predicts."""
-        await self._write(lambda db: measurements.keep_quality(db, pool, point))
-
-    async def qualities(self, pool: str, *, since: float) -> Sequence[QualityPoint]:
-        """That time series from a time on, oldest first."""
-        return await self._read(lambda db: measurements.qualities(db, pool, since))
-
-    async def crowd(self, pool: str, *, since: float | None) -> Crowd:
-        """The players of a pool in numbers; `since` as in `top`."""
-        return await self._read(lambda db: player_rows.crowd(db, pool, since))
-
-    async def top(
-        self,
-        pool: str,
-        limit: int | None,
-        *,
-        since: float | None,
-        after: PlayerId | None = None,
-        before: PlayerId | None = None,
-    ) -> Sequence[PlayerRow]:
-        """Visible players, highest rating first, without history; `since` omits players without a round since then.
-
-        Only those behind a player, or the last of those before one.
-        """
-        return await self._read_noted(lambda db: player_rows.top(db, pool, limit, since, after, before))
-
-    async def players_at(self, pool: str, ids: Sequence[PlayerId], at: float, rule: Rule) -> Mapping[PlayerId, Earlier]:
-        """Return these players as they were at an earlier moment; those without a row are missing."""
-        return await self._read(lambda db: seasons.players_at(db, pool, ids, at, rule))
-
-    async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
-        """A player's place in the whole of `top` and its length; None when they are not in it."""
-        return await self._read(lambda db: player_rows.rank(db, pool, player, since))
-
-    async def board_length(self, pool: str, *, since: float | None) -> int:
-        """Return how many players are in the whole of `top`."""
-        return await self._read(lambda db: player_rows.board_length(db, pool, since))
 
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
         """Players whose id or last name contains the text, highest rating first.
@@ -584,29 +497,6 @@ class Store:
             best = sorted((*best, *rows), key=lambda row: (-row.rating, row.id))[:limit]
         return best
 
-    async def prune(self, log: Log, before: float, limit: int) -> int:
-        """Delete up to `limit` lines of a log that are older than a time, the oldest first; returns how many."""
-        return await self._write(lambda db: notes.prune(db, log, before, limit))
-
-    async def prune_rounds(self, pool: str, window: int, before: float, limit: int) -> int:
-        """Delete up to `limit` rounds that were stored before a time, the oldest first; returns how many.
-
-        A participant's last `window` rows stay, and so does what little of their rounds these rows need.
-        """
-        return await self._write(lambda db: round_rows.prune_rounds(db, pool, window, before, limit))
-
-    async def last_prunable(self, pool: str, before: float) -> int:
-        """The highest number of a round that `prune_rounds` would delete without a limit; 0: none."""
-        return await self._read(lambda db: round_rows.last_prunable(db, pool, before))
-
-    async def pruned_rounds(self, pool: str) -> int:
-        """The rated rounds that were ever deleted from a pool."""
-        return await self._read(lambda db: round_rows.pruned_rounds(db, pool))
-
-    async def extent(self) -> Extent:
-        """Return the size of the store."""
-        return await self._read(extent)
-
     async def back_up(self, target: Path) -> Backup:
         """Copy the store as it is at one moment to a file that does not exist, while it goes on to serve.
 
@@ -617,55 +507,6 @@ class Store:
         except asyncio.CancelledError:
             remove_unfinished(target.parent)
             raise
-
-    async def rounds(
-        self,
-        server: ServerId | None,
-        before: int | None,
-        limit: int,
-        rated_in: str | None = None,
-        map_name: str | None = None,
-    ) -> Sequence[StoredMatch]:
-        """The newest rounds of a server, or of all; on one map, or on all; or the rated ones alone of a pool."""
-        return await self._read_noted(lambda db: listings.rounds(db, server, before, limit, rated_in, map_name))
-
-    async def round(self, server: ServerId, round_id: RoundId) -> tuple[StoredMatch, Sequence[Played]] | None:
-        """A round and its participants in the order of its answer; None when it is not stored."""
-        return await self._read_noted(lambda db: listings.find(db, server, round_id))
-
-    async def played(
-        self,
-        pool: str,
-        player: PlayerId,
-        server: ServerId | None,
-        before: int | None,
-        limit: int,
-        map_name: str | None = None,
-    ) -> Sequence[tuple[StoredMatch, Played]]:
-        """The newest rated rounds of a player, on one server or on all, on one map or on all."""
-        return await self._read_noted(lambda db: listings.played(db, pool, player, server, before, limit, map_name))
-
-    async def records(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, Record]:
-        """The record of each of these players; those who were never rated have an empty one."""
-        return await self._read(lambda db: round_rows.records_of(db, pool, ids))
-
-    async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
-        """The newest edits of a player."""
-        return await self._read_noted(lambda db: listings.edits_of(db, pool, player, before, limit))
-
-    async def ratings_of(self, pool: str, player: PlayerId) -> Sequence[tuple[int, float, bool]]:
-        """Numbers of a player's rated rounds and the rating after each, oldest first."""
-        return await self._read_noted(lambda db: listings.ratings_of(db, pool, player))
-
-    async def moments_of(
-        self, pool: str, player: PlayerId, numbers: Sequence[int]
-    ) -> Sequence[tuple[float, Mapping[str, object]]]:
-        """When these rounds of a player went live, seconds since the epoch, and the player's state after each."""
-        return await self._read(lambda db: listings.moments_of(db, pool, player, numbers))
-
-    async def company(self, pool: str, player: PlayerId, rounds: int) -> Sequence[Company]:
-        """Return with and against whom a player had the last `rounds` rated rounds, in no order."""
-        return await self._read_noted(lambda db: listings.company(db, pool, player, rounds))
 
     async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
         """Players whose last name contains the text, whatever its case and width; those with that very name first."""
@@ -711,14 +552,6 @@ class Store:
             before = oldest
         return decisions, before
 
-    async def last_decision(self, before: float) -> int:
-        """Return the number of the last decision before a time; 0: there is none."""
-        return await self._read_noted(lambda db: notes.last_before(db, before))
-
-    async def seen(self, pool: str, player: PlayerId) -> bool:
-        """Return whether the player has a rating or a name in this pool."""
-        return await self._read_noted(lambda db: listings.seen(db, pool, player))
-
     # People.
 
     async def hidden(self) -> frozenset[PlayerId]:
@@ -737,10 +570,6 @@ class Store:
         await self._write_pool(pool, change)
         self._hidden = None
 
-    async def exports_since(self, player: PlayerId) -> Sequence[Audit]:
-        """Return the lines of the audit about exports of pools since a player's first rated round."""
-        return await self._read_noted(lambda db: player_rows.exports_since(db, player))
-
     async def rows_about(self, player: PlayerId) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Return every row that names a player, by table, without the ids of others; rounds do not wait for it."""
         await self._read_noted(lambda _: None)
@@ -757,23 +586,6 @@ class Store:
             return next(row.stand_in for row in player_rows.forgetting(db) if row.player == someone.player)
 
         return await self._write(begin)
-
-    async def note_untold(self, pools: Iterable[str], someone: InForgetting, entry: Audit) -> None:
-        """Note that the logs of these shared pools are to be told of somebody who is forgotten."""
-        await self._write(lambda db: player_rows.note_untold(db, pools, someone, entry))
-
-    async def untold(self, pool: str) -> Sequence[tuple[InForgetting, Audit]]:
-        """Return of whom the log of a shared pool is still to be told, with the line of the audit."""
-        return await self._read(lambda db: player_rows.untold(db, pool))
-
-    async def told(self, pool: str, player: PlayerId) -> None:
-        """Note that the log of a shared pool was told of somebody."""
-        query = "DELETE FROM untold WHERE pool = ? AND player = ?"
-        await self._write(lambda db: db.execute(query, (pool, int(player))) and None)
-
-    async def forgetting(self) -> Sequence[InForgetting]:
-        """Return who stands in the journal of forgetting."""
-        return await self._read(player_rows.forgetting)
 
     async def forget(self, renamed: RenamedSnapshot) -> None:
         """Forget who stands in the journal, and write the whole file anew; other calls fail meanwhile.
@@ -811,14 +623,6 @@ class Store:
 
         await self._read_noted(lambda _: None)  # names that wait belong to it
         return await self._write_pool(pool, begin)
-
-    async def seasons(self, pool: str) -> Sequence[Season]:
-        """Return a pool's seasons, the newest first."""
-        return await self._read(lambda db: seasons.listed(db, pool))
-
-    async def season_board(self, pool: str, season: str, after: int, limit: int) -> Sequence[Standing]:
-        """Return so many places of a season's leaderboard behind one, without those of players who are hidden now."""
-        return await self._read(lambda db: seasons.board(db, pool, season, after, limit))
 
     # Shared pools: changed by the events of their log alone.
 
@@ -864,10 +668,6 @@ class Store:
         if any(result.rewritten or result.forgotten for result in taken):
             self._hidden = None
         return taken
-
-    async def reference(self, pool: str) -> Change | None:
-        """The newest states of a pool's sequential systems, as an event for its log; None: there are none."""
-        return await self._read(lambda db: changes.reference(db, pool))
 
     async def number_all(self, pool: str) -> int:
         """Give a pool's rounds and edits the first numbers of a log, which goes on behind them; how many they are."""
@@ -933,15 +733,6 @@ class Store:
             self._note_followed(db)
 
         await self._read(write)
-
-    async def last_players(self, pool: str, limit: int) -> Sequence[PlayerId]:
-        """Return those who played last."""
-        query = "SELECT id FROM players WHERE pool = ? ORDER BY last_played DESC LIMIT ?"
-        return await self._read(lambda db: [PlayerId(row[0]) for row in db.execute(query, (pool, limit))])
-
-    async def last_logged(self, pool: str) -> tuple[int, str, str] | None:
-        """Return the number in the log, the server and the id of a shared pool's last round; None: it has none."""
-        return await self._read(lambda db: changes.last_round(db, pool))
 
     async def follow(self, pool: str, position: Position | None) -> None:
         """Follow a log from there on; None: no more, the pool is this store's own from now on."""

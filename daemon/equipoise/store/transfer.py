@@ -104,7 +104,7 @@ class Beside:
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         """Rows of these players; those who were never rated are missing."""
         with store_errors(), closing(reading(self._path, any_thread=True)) as db:
-            return {row.id: row for row in player_rows.load(db, pool, dict.fromkeys(ids, 0), window)}
+            return player_rows.stored(db, pool, ids, window)
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
         """Every rated round of a pool as it is now. StoreRefused: the other process has an older or newer version."""
