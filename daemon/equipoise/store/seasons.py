@@ -122,7 +122,7 @@ class Season:
     """How many were on the leaderboard."""
 
 
-STANDING = "place, player, name, rating, rounds, wins, draws, losses, leaves"
+STANDING = ", ".join(Standing.__struct_fields__)
 _KEEP = f"""
 INSERT INTO seasons (pool, season, at, {STANDING})
 SELECT :pool, :season, :at, row_number() OVER (ORDER BY rating DESC, id), id, name, rating, rounds,

@@ -7,9 +7,10 @@ written.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
@@ -27,7 +28,7 @@ from equipoise.store.migrations import MIGRATIONS
 from equipoise.store.notes import Audit
 from equipoise.store.past import SeeRound
 from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded
-from equipoise.store.round_rows import ADD_PARTICIPANT, PARTICIPANT, ParticipantRow, Record, next_number
+from equipoise.store.round_rows import ParticipantRow, Record, next_number
 from equipoise.store.seasons import STANDING
 from equipoise.store.sequence import ADD_EDITED, EDITED, Snapshot
 
@@ -56,38 +57,70 @@ OR target IN (
     FROM edits WHERE pool = :pool AND action = 'void'
 )
 """
+
+
+def _names(line: type[msgspec.Struct], *others: str) -> tuple[str, ...]:
+    """Return the fields of a line that are columns of its table."""
+    return tuple(name for name in line.__struct_fields__ if name not in others)
+
+
+_BASE = _names(pool_file.Base)
+_RECORD, _SKILL = _names(Record), _names(pool_file.Skill)
+_ROUND, _PARTICIPANT = _names(pool_file.Round, "participants"), _names(pool_file.Participant)
+_EDIT, _VOID, _ENTRY = _names(pool_file.Edit), _names(pool_file.Void), _names(pool_file.Entry)
+
 _PARTS = "SELECT key, part FROM shared WHERE pool = ? ORDER BY key"
-_BASES = "SELECT purpose, number, system, params, data FROM snapshots WHERE pool = ? AND base ORDER BY purpose"
-_PLAYERS = """
-SELECT id, wins, draws, losses, leaves, rating, rounds, visible, last_played, state
-FROM players WHERE pool = ? ORDER BY id
-"""
+_BASES = f"SELECT {', '.join(_BASE)} FROM snapshots WHERE pool = ? AND base ORDER BY purpose"
+_PLAYERS = f"SELECT id, {', '.join((*_RECORD, *_SKILL))} FROM players WHERE pool = ? ORDER BY id"
 _NAMES = "SELECT player, name FROM names WHERE pool = ? ORDER BY player"
 _SEASONS = f"SELECT season, at, {STANDING} FROM seasons WHERE pool = ? ORDER BY at, season, place"
-_ROUNDS = """
-SELECT number, server, id, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads,
-    balance_prediction, said, unevenness, bots
-FROM rounds WHERE pool = ? ORDER BY number
-"""
-_PARTICIPANTS = f"SELECT {PARTICIPANT} FROM participants WHERE round = ? ORDER BY place"
-_EDITS = "SELECT number, at, who, action, detail, shared FROM edits WHERE pool = ? ORDER BY number"
+_ROUNDS = f"SELECT {', '.join(_ROUND)} FROM rounds WHERE pool = ? ORDER BY number"
+_PARTICIPANTS = f"SELECT {', '.join(_PARTICIPANT)} FROM participants WHERE round = ? ORDER BY place"
+_EDITS = f"SELECT {', '.join(_EDIT)} FROM edits WHERE pool = ? ORDER BY number"
 _EDITED = f"SELECT player, struck, {EDITED} FROM edited WHERE edit = ? ORDER BY player"
 _VOIDS = """
 SELECT round, edit, voids.prediction, participants FROM voids JOIN rounds ON rounds.number = round
 WHERE pool = ? ORDER BY round
 """
 
-_EDIT_COLUMNS = 6
+_plain = msgspec.json.Decoder(dict[str, object]).decode
+# By the names of their columns. What is not among them is in a line as it is stored.
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("partial", "waiting", "pruned", "quit", "visible"), bool),
+    **dict.fromkeys(("winner", "side"), Side),
+    "mode": Mode,
+    **dict.fromkeys(("state", "params", "detail", "shared"), _plain),
+    **dict.fromkeys(("spans", "bots"), msgspec.json.Decoder(tuple[pool_file.Span, ...]).decode),
+    "counts": msgspec.json.Decoder(pool_file.Counts).decode,
+    "lineup": msgspec.json.Decoder(tuple[LineupPlayer, ...]).decode,
+    "skill_at_start": msgspec.json.Decoder(dict[str, float]).decode,
+    "squads": msgspec.json.Decoder(tuple[tuple[str, ...], ...]).decode,
+    "participants": msgspec.json.Decoder(tuple[ParticipantRow, ...]).decode,
+}
+_NULL_IF_EMPTY = ("squads", "bots", "spans")
 
-_plain = msgspec.json.Decoder(dict[str, object])
-_anything = msgspec.json.Decoder()
-_void = msgspec.json.Decoder(tuple[ParticipantRow, ...])
-_lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
-_spans = msgspec.json.Decoder(tuple[pool_file.Span, ...])
-_counts = msgspec.json.Decoder(pool_file.Counts)
-_squads = msgspec.json.Decoder(tuple[tuple[str, ...], ...])
-_skills = msgspec.json.Decoder(dict[str, float])
+
+def _fields(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    """Return the columns of a row as the fields of a line."""
+    return {
+        name: _READ[name](column) if name in _READ and column is not None else column
+        for name, column in zip(names, row, strict=True)
+        if column is not None or name not in _NULL_IF_EMPTY
+    }
+
+
+def _columns(names: Sequence[str], line: msgspec.Struct) -> Iterator[object]:
+    """Yield the fields of a line as the columns of a row."""
+    for name in names:
+        value = getattr(line, name)
+        if name in _NULL_IF_EMPTY and not value:
+            yield None
+        elif isinstance(value, Enum):
+            yield value.value
+        elif name in _READ and value is not None and not isinstance(value, bool):
+            yield encoded(value)
+        else:
+            yield value
 
 
 class Beside:
@@ -137,11 +170,12 @@ def _lines(db: sqlite3.Connection, pool: str) -> Generator[pool_file.AnyLine, No
 def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
     yield _head(db, pool)
     for key, part in db.execute(_PARTS, (pool,)):
-        yield pool_file.Part(key=key, part=_anything.decode(part))
+        yield pool_file.Part(key=key, part=msgspec.json.decode(part))
     before = _before(db, pool)
-    for purpose, number, system, params, data in db.execute(_BASES, (pool,)):
-        at = max(0, number - before)  # less than 0: the events up to the first one here are deleted
-        yield pool_file.Base(purpose=purpose, number=at, system=system, params=_plain.decode(params), data=data)
+    for row in db.execute(_BASES, (pool,)):
+        base = pool_file.Base(**_fields(_BASE, row))
+        # Less than 0: the events up to the first one here are deleted.
+        yield msgspec.structs.replace(base, number=max(0, base.number - before))
     hidden = player_rows.hidden(db)
     for player, wins, draws, losses, leaves, *skill in db.execute(_PLAYERS, (pool,)):
         record = Record(wins, draws, losses, leaves)
@@ -152,10 +186,8 @@ def _read(db: sqlite3.Connection, pool: str) -> Iterator[pool_file.AnyLine]:
         board = tuple(pool_file.Standing(*columns) for _, _, *columns in rows)
         yield pool_file.Season(season=season, at=at, players=board)
     yield from _sequence(db, pool, before)
-    for at, who, action, target, before, after in db.execute(
-        f"SELECT at, who, action, target, before, after {AUDIT_OF_POOL} ORDER BY number", {"pool": pool}
-    ):
-        yield pool_file.Entry(at=at, who=who, action=action, target=target, before=before, after=after)
+    for row in db.execute(f"SELECT {', '.join(_ENTRY)} {AUDIT_OF_POOL} ORDER BY number", {"pool": pool}):
+        yield pool_file.Entry(**_fields(_ENTRY, row))
 
 
 def _before(db: sqlite3.Connection, pool: str) -> int:
@@ -167,25 +199,20 @@ def _before(db: sqlite3.Connection, pool: str) -> int:
 def _sequence(db: sqlite3.Connection, pool: str, before: int) -> Iterator[pool_file.AnyLine]:
     """Rounds and edits in their order; what an edit did to whom follows it."""
     rounds, edits = (db.execute(query, (pool,)) for query in (_ROUNDS, _EDITS))
-    for row in merge(rounds, edits, key=lambda row: row[0]):
-        number, *facts = row
-        if len(row) > _EDIT_COLUMNS:
-            participants = db.execute(_PARTICIPANTS, (number,))
-            yield _round(number - before, facts, participants, before)
+    for row in merge(rounds, edits, key=itemgetter(0)):
+        if len(row) > len(_EDIT):
+            yield _round(db, row, before)
             continue
-        yield pool_file.shifted(_edit(number, facts), -before)
-        for player, struck, *skills in db.execute(_EDITED, (number,)):
+        edit = pool_file.Edit(**_fields(_EDIT, row))
+        yield pool_file.shifted(edit, -before)
+        for player, struck, *skills in db.execute(_EDITED, (edit.number,)):
             old = None if skills[4] is None else _skill(skills[:5])
             yield pool_file.Edited(
-                edit=number - before, player=player, struck=bool(struck), before=old, after=_skill(skills[5:])
+                edit=edit.number - before, player=player, struck=bool(struck), before=old, after=_skill(skills[5:])
             )
-    for round_number, edit, prediction, participants in db.execute(_VOIDS, (pool,)):
-        yield pool_file.Void(
-            round=round_number - before,
-            edit=edit - before,
-            prediction=prediction,
-            participants=_void.decode(participants),
-        )
+    for row in db.execute(_VOIDS, (pool,)):
+        void = pool_file.Void(**_fields(_VOID, row))
+        yield msgspec.structs.replace(void, round=void.round - before, edit=void.edit - before)
 
 
 def _head(db: sqlite3.Connection, pool: str) -> pool_file.Head:
@@ -199,7 +226,7 @@ def _head(db: sqlite3.Connection, pool: str) -> pool_file.Head:
     return pool_file.Head(
         pool=pool,
         system=system,
-        params=_plain.decode(params),
+        params=_plain(params),
         changed_at=changed_at,
         pruned_rounds=pruned_count,
         audit=db.execute(f"SELECT count(*) {AUDIT_OF_POOL}", values).fetchone()[0],
@@ -208,89 +235,19 @@ def _head(db: sqlite3.Connection, pool: str) -> pool_file.Head:
 
 
 def _skill(columns: Sequence[Any]) -> pool_file.Skill:
-    points, rounds, visible, last_played, state = columns
-    return pool_file.Skill(
-        rating=points, rounds=rounds, visible=bool(visible), last_played=last_played, state=_plain.decode(state)
+    return pool_file.Skill(**_fields(_SKILL, columns))
+
+
+def _round(db: sqlite3.Connection, row: Sequence[Any], before: int) -> pool_file.Round:
+    facts = _fields(_ROUND, row)
+    participants = tuple(
+        pool_file.Participant(**_fields(_PARTICIPANT, columns))
+        for columns in db.execute(_PARTICIPANTS, (facts["number"],))
     )
-
-
-def _edit(number: int, facts: list[Any]) -> pool_file.Edit:
-    at, who, action, detail, parts = facts
-    return pool_file.Edit(
-        number=number,
-        at=at,
-        who=who,
-        action=action,
-        detail=_plain.decode(detail),
-        shared=None if parts is None else _plain.decode(parts),
-    )
-
-
-def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: int) -> pool_file.Round:
-    (
-        server,
-        round_id,
-        session,
-        map_name,
-        mode,
-        started_at,
-        seconds,
-        winner,
-        captures_a,
-        captures_b,
-        partial,
-        waiting_room,
-    ) = facts[:12]
-    lineup, skill_at_start, reason, prediction, recorded_at, is_pruned, void_number, squads = facts[12:20]
-    balance_prediction, spoken, unevenness, bots = facts[20:]
-    return pool_file.Round(
-        number=number,
-        server=server,
-        id=round_id,
-        session=session,
-        map=map_name,
-        mode=Mode(mode),
-        started_at=started_at,
-        seconds=seconds,
-        winner=winner and Side(winner),
-        captures_a=captures_a,
-        captures_b=captures_b,
-        partial=bool(partial),
-        waiting=bool(waiting_room),
-        lineup=_lineup.decode(lineup),
-        skill_at_start=None if skill_at_start is None else _skills.decode(skill_at_start),
-        unrated=reason,
-        prediction=prediction,
-        recorded_at=recorded_at,
-        pruned=bool(is_pruned),
-        voided=None if void_number is None else void_number - before,
-        squads=() if squads is None else _squads.decode(squads),
-        bots=() if bots is None else _spans.decode(bots),
-        balance_prediction=balance_prediction,
-        said=spoken,
-        unevenness=unevenness,
-        participants=tuple(_participant(row) for row in participants),
-    )
-
-
-def _participant(columns: tuple[Any, ...]) -> pool_file.Participant:
-    row = ParticipantRow(*columns)
-    return pool_file.Participant(
-        player=row.player,
-        side=Side(row.side),
-        seconds_a=row.seconds_a,
-        seconds_b=row.seconds_b,
-        quit=bool(row.quit),
-        before=row.before,
-        after=row.after,
-        prediction=row.prediction,
-        score=row.score,
-        rounds=row.rounds,
-        visible=bool(row.visible),
-        state=_plain.decode(row.state),
-        spans=() if row.spans is None else _spans.decode(row.spans),
-        counts=None if row.counts is None else _counts.decode(row.counts),
-    )
+    facts["number"] -= before
+    if facts["voided"] is not None:
+        facts["voided"] -= before
+    return pool_file.Round(**facts, participants=participants)
 
 
 # Written, line by line, within one transaction of the caller's.
@@ -305,18 +262,19 @@ ON CONFLICT (pool) DO UPDATE SET
     system = excluded.system, params = excluded.params, version = version + 1, changed_at = excluded.changed_at,
     pruned_rounds = excluded.pruned_rounds
 """
-_ADD_PLAYER = """
-INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state) VALUES (?, ?, 1, ?, ?, ?, ?, ?)
-"""
-_ADD_EDIT = "INSERT INTO edits (number, pool, at, who, action, detail, shared) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_ADD_STANDING = f"INSERT INTO seasons (pool, season, at, {STANDING}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ADD_ROUND = """
-INSERT INTO rounds (
-    number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b, partial, waiting,
-    lineup, skill_at_start, unrated, prediction, recorded_at, pruned, voided, squads,
-    balance_prediction, said, unevenness, bots
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
+
+
+def _add(table: str, *names: str) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+
+
+_ADD_PART = _add("shared", "pool", "key", "part")
+_ADD_PLAYER = _add("players", "pool", "id", "version", *_SKILL)
+_ADD_STANDING = _add("seasons", "pool", "season", "at", *_names(pool_file.Standing))
+_ADD_ROUND = _add("rounds", "pool", *_ROUND)
+_ADD_PARTICIPANT = _add("participants", "pool", "round", "place", *_PARTICIPANT)
+_ADD_EDIT = _add("edits", "pool", *_EDIT)
+_ADD_VOID = _add("voids", *_VOID)
 
 
 def holds(db: sqlite3.Connection, pool: str) -> tuple[int, int, int]:
@@ -365,111 +323,47 @@ class _Into:
             case pool_file.Season():
                 rows = ((self.pool, line.season, line.at, *msgspec.structs.astuple(place)) for place in line.players)
                 self.db.executemany(_ADD_STANDING, rows)
-            case pool_file.Head() | pool_file.Part() | pool_file.Player() | pool_file.Name() | pool_file.Entry():
-                self._write_once(line)
-            case pool_file.Round():
-                self._write_round(line)
-            case pool_file.Edit():
-                line = pool_file.shifted(line, self.before)
-                parts = None if line.shared is None else encoded(line.shared)
-                facts = line.at, line.who, line.action, encoded(line.detail), parts
-                self.db.execute(_ADD_EDIT, (line.number, self.pool, *facts))
-            case pool_file.Edited():
-                before = (None,) * 5 if line.before is None else _skill_row(line.before)
-                what = self.pool, line.player, self.before + line.edit, line.struck
-                self.db.execute(ADD_EDITED, (*what, *before, *_skill_row(line.after)))
-            case pool_file.Void():
-                numbers = self.before + line.round, self.before + line.edit
-                self.db.execute(
-                    "INSERT INTO voids (round, edit, prediction, participants) VALUES (?, ?, ?, ?)",
-                    (*numbers, line.prediction, encoded(line.participants)),
-                )
-
-    def _write_once(
-        self, line: pool_file.Head | pool_file.Part | pool_file.Player | pool_file.Name | pool_file.Entry
-    ) -> None:
-        if isinstance(line, pool_file.Player | pool_file.Name) and line.hidden:
-            player_rows.hide(
-                self.db, PlayerId(line.id if isinstance(line, pool_file.Player) else line.player), hide=True
-            )
-        match line:
+            case pool_file.Player():
+                self._hide(line.id, line.hidden)
+                self.db.execute(_ADD_PLAYER, (self.pool, line.id, 1, *_columns(_SKILL, line.skill)))
+                if line.record is not None:
+                    self.records.append((PlayerId(line.id), line.record))
+            case pool_file.Name():  # players who joined before the import have names
+                self._hide(line.player, line.hidden)
+                name = self.pool, line.player, line.name
+                self.db.execute("INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)", name)
             case pool_file.Head():
                 head = line.system, encoded(line.params), line.changed_at, line.pruned_rounds
                 self.db.execute(_ADD_HEAD, (self.pool, *head))
             case pool_file.Part():
-                part = self.pool, line.key, encoded(line.part)
-                self.db.execute("INSERT INTO shared (pool, key, part) VALUES (?, ?, ?)", part)
-            case pool_file.Player():
-                self.db.execute(_ADD_PLAYER, (self.pool, line.id, *_skill_row(line.skill)))
-                if line.record is not None:
-                    self.records.append((PlayerId(line.id), line.record))
-            case pool_file.Name():  # players who joined before the import have names
-                name = self.pool, line.player, line.name
-                self.db.execute("INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)", name)
+                self.db.execute(_ADD_PART, (self.pool, line.key, encoded(line.part)))
             case pool_file.Entry():
-                notes.audit(self.db, Audit(line.at, line.who, line.action, line.target, line.before, line.after))
+                notes.audit(self.db, Audit(*msgspec.structs.astuple(line)))
+            case _:
+                self._write_event(line)
 
-    def _write_round(self, line: pool_file.Round) -> None:
-        number = self.before + line.number
-        self.db.execute(
-            _ADD_ROUND,
-            (
-                number,
-                line.server,
-                line.id,
-                self.pool,
-                line.session,
-                line.map,
-                line.mode.value,
-                line.started_at,
-                line.seconds,
-                line.winner and line.winner.value,
-                line.captures_a,
-                line.captures_b,
-                line.partial,
-                line.waiting,
-                encoded(line.lineup),
-                None if line.skill_at_start is None else encoded(line.skill_at_start),
-                line.unrated,
-                line.prediction,
-                line.recorded_at,
-                line.pruned,
-                None if line.voided is None else self.before + line.voided,
-                encoded(line.squads) if line.squads else None,
-                line.balance_prediction,
-                line.said,
-                line.unevenness,
-                encoded(line.bots) if line.bots else None,
-            ),
-        )
-        rows = (
-            (self.pool, number, *_participant_row(place, participant))
-            for place, participant in enumerate(line.participants)
-        )
-        self.db.executemany(ADD_PARTICIPANT, rows)
-        round_rows.count_records(self.db, number)
+    def _write_event(self, line: pool_file.Round | pool_file.Edit | pool_file.Edited | pool_file.Void) -> None:
+        match line:
+            case pool_file.Round():
+                number, voided = self.before + line.number, line.voided and self.before + line.voided
+                stored = msgspec.structs.replace(line, number=number, voided=voided)
+                self.db.execute(_ADD_ROUND, (self.pool, *_columns(_ROUND, stored)))
+                rows = (
+                    (self.pool, number, place, *_columns(_PARTICIPANT, participant))
+                    for place, participant in enumerate(line.participants)
+                )
+                self.db.executemany(_ADD_PARTICIPANT, rows)
+                round_rows.count_records(self.db, number)
+            case pool_file.Edit():
+                self.db.execute(_ADD_EDIT, (self.pool, *_columns(_EDIT, pool_file.shifted(line, self.before))))
+            case pool_file.Edited():
+                before = (None,) * len(_SKILL) if line.before is None else _columns(_SKILL, line.before)
+                what = self.pool, line.player, self.before + line.edit, line.struck
+                self.db.execute(ADD_EDITED, (*what, *before, *_columns(_SKILL, line.after)))
+            case pool_file.Void():
+                void = msgspec.structs.replace(line, round=self.before + line.round, edit=self.before + line.edit)
+                self.db.execute(_ADD_VOID, tuple(_columns(_VOID, void)))
 
-
-def _skill_row(skill: pool_file.Skill) -> tuple[object, ...]:
-    return skill.rating, skill.rounds, skill.visible, skill.last_played, encoded(skill.state)
-
-
-def _participant_row(place: int, line: pool_file.Participant) -> tuple[object, ...]:
-    """Return the columns of `ParticipantRow`."""
-    return (
-        line.player,
-        line.side.value,
-        line.seconds_a,
-        line.seconds_b,
-        line.quit,
-        place,
-        line.before,
-        line.after,
-        line.prediction,
-        line.score,
-        line.rounds,
-        line.visible,
-        encoded(line.state),
-        encoded(line.spans) if line.spans else None,
-        None if line.counts is None else encoded(line.counts),
-    )
+    def _hide(self, player: str, hidden: bool) -> None:
+        if hidden:
+            player_rows.hide(self.db, PlayerId(player), hide=True)
