@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.store import player_rows, sequence
+from equipoise.store import player_rows, recalculation, sequence
 from equipoise.store.connection import open_database, transaction
 from equipoise.store.measurements import Prediction
 from equipoise.store.notes import Audit, Decision, Name
@@ -152,6 +152,26 @@ def test_a_rosters_last_rounds_are_one_range_of_one_index_for_each_player(tmp_pa
         "CORRELATED SCALAR SUBQUERY 1",
         "SEARCH participants USING COVERING INDEX participants_by_player (pool=? AND player=?)",
     ]
+
+
+def test_new_numbers_find_each_row_of_the_store_by_its_key(tmp_path: Path) -> None:
+    file, plans = tmp_path / "outcome", list[list[str]]()
+    with recalculation.written(file):
+        pass
+    with closing(open_database(tmp_path / "s.db").conn) as db, recalculation.attached(db, file):
+        statements: list[str] = []
+        db.set_trace_callback(statements.append)
+        with transaction(db):
+            recalculation.take_over(db, POOL, 1)
+        db.set_trace_callback(None)
+        for statement in statements:
+            if "outcome." in statement and " new" in statement:
+                plans.append([step[-1] for step in db.execute(f"EXPLAIN QUERY PLAN {statement}")])
+    assert len(plans) == 5
+    for scan, search in plans:
+        assert scan == "SCAN new"
+        assert search.startswith("SEARCH")
+        assert "(pool=?)" not in search
 
 
 @pytest.mark.parametrize("count", [1, 24])

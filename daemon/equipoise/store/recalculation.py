@@ -218,8 +218,9 @@ CREATE TABLE snapshots (system, params, data);
 """
 
 # Without keys in the file, SQLite goes through its rows and finds each row of the store by key; CROSS JOIN keeps that
-# order. What another system said that made the teams (`balance_prediction`) was said all the same, and stays. The
-# edit's players come before `players` is changed, which has the numbers of before. IS NOT compares nulls, too.
+# order, and `likely`: else a pool passes for ten rows of the index, and the whole file is read for each of its rows.
+# What another system said that made the teams (`balance_prediction`) was said all the same, and stays. The edit's
+# players come before `players` is changed, which has the numbers of before. IS NOT compares nulls, too.
 _TAKE_OVER = (
     """
     UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start,
@@ -231,7 +232,7 @@ _TAKE_OVER = (
     UPDATE participants SET before = new.before, after = new.after, prediction = new.prediction,
         rounds = new.rounds, visible = new.visible, state = new.state
     FROM outcome.participants AS new
-    WHERE participants.pool = :pool AND participants.player = new.player AND participants.round = new.round
+    WHERE likely(participants.pool = :pool) AND participants.player = new.player AND participants.round = new.round
     """,
     """
     UPDATE edited SET before_rating = new.before_rating, before_rounds = new.before_rounds,
