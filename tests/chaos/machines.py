@@ -44,6 +44,8 @@ EDIT_PAUSE = 1.5
 FIRST_RATING = 1000
 SILENCE = (0.3, 8.0)
 """Seconds that something is away or silent: shorter and longer than the daemons wait for an answer, which is 5 s."""
+STOP_SECONDS = 10.0
+"""After which systemd kills a daemon that was told to stop (`TimeoutStopSec`)."""
 CHECKED = ("lost", "twice", "order", "differ", "ratings", "memory", "edits", "answers")
 ROUNDS = "SELECT server, id FROM rounds"
 APPEND, COMMIT = b"\0\0\0\5round", b"COMMIT\0"
@@ -152,7 +154,10 @@ class Trial:
         one.daemon.start()
 
     def end_gently(self, one: Machine, seconds: float) -> None:
+        told_at = time.monotonic()
         code = one.daemon.stop()
+        if (took := time.monotonic() - told_at) > STOP_SECONDS:
+            one.wrong.append(f"{one.name}: it ended {took:.0f} s after it was told to")
         one.look()
         if code:
             one.wrong.append(f"{one.name}: exit code {code}")
@@ -169,6 +174,12 @@ class Trial:
     def silence(self, one: Machine, seconds: float, *, to_server: bool, to_client: bool) -> None:
         one.network.to_server, one.network.to_client = to_server, to_client
         time.sleep(seconds)
+        self.call(one.network.heal)
+
+    def end_in_silence(self, one: Machine, seconds: float) -> None:
+        one.network.to_server = one.network.to_client = False
+        time.sleep(seconds / 4)
+        self.end_gently(one, 0.0)
         self.call(one.network.heal)
 
     def slow(self, one: Machine, seconds: float) -> None:
@@ -210,6 +221,7 @@ OF_MACHINE: dict[str, Fault] = {
     "daemon killed": lambda trial, one, seconds: trial.restart(one, seconds / 4),
     "daemon stopped": lambda trial, one, seconds: trial.end_gently(one, seconds / 4),
     "daemon killed at its commit": lambda trial, one, seconds: trial.kill_at_commit(one, seconds / 4),
+    "daemon stopped in silence": lambda trial, one, seconds: trial.end_in_silence(one, seconds),
     "daemon stands still": lambda trial, one, seconds: trial.stand_still(one, seconds),
     "connections cut": lambda trial, one, seconds: trial.silence(one, 0, to_server=True, to_client=True),
     "network silent": lambda trial, one, seconds: trial.silence(one, seconds, to_server=False, to_client=False),
