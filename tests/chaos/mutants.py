@@ -83,7 +83,7 @@ MUTANTS = (
         "                rest = group.rounds[len(results) :]\n"
         "                asyncio.get_running_loop().call_later(0.02, self._keep, rest)\n"
         '                results += [Recorded("kept", None)] * len(rest)\n',
-        ("behind an answer",),
+        ("before their sync",),
         ("lost", "early"),
     ),
     Mutant(
@@ -124,7 +124,7 @@ MUTANTS = (
         "service/held.py",
         "        self._players.clear()\n        self._absent.clear()\n        self._shared = 0\n",
         "",
-        ("people, edits",),
+        ("people, each edit",),
         ("differ", "replay"),
     ),
     Mutant(
@@ -132,7 +132,7 @@ MUTANTS = (
         "service/place.py",
         "        self._anew, self.ready = True, False\n        if leave",
         "        if leave",
-        ("people, edits",),
+        ("people, each edit",),
         ("replay",),
     ),
     Mutant(

@@ -48,6 +48,15 @@ SHOWN = 6
 """Players whom an edit has changed, of whom it is seen what is shown of them."""
 MOST_GROWN = 150 << 20
 """Bytes: a few rounds of two pools, and no answer of a neighbour that is a gigabyte."""
+EDITS: tuple[tuple[str, str, Json], ...] = (
+    ("PUT", "", {"rating": 1234}),
+    ("POST", "/undo", {}),
+    ("POST", "void", {}),
+    ("POST", "void", {"undo": True}),
+    ("DELETE", "", {}),
+    ("POST", "/undo", {}),
+)
+"""Of a player who played the first round, or of that round."""
 CLOSE = 1e-9
 """TeamSkill's replay sums in another order."""
 OF_ROUND = "rounds.pool, server, rounds.id, rounds.number"
@@ -107,15 +116,17 @@ class Evening:
     def store(self) -> Path:
         return self.daemon.state / "equipoise.db"
 
-    def plays(self, *beside: Callable[[Event], None]) -> None:
-        """Rounds on each server; what runs beside them ends when the event is set."""
+    def plays(self, *beside: Callable[[Event], None], rounds: int | None = None) -> None:
+        """Rounds on each server, by default many; what runs beside them ends when the event is set."""
         ends, wrong = Event(), Event()
-        rounds = FEW if self.trial.scale == 1 else self.trial.rng.randint(*MANY)
+        more = rounds or (FEW if self.trial.scale == 1 else self.trial.rng.randint(*MANY))
 
         def one(crowd: Crowd) -> None:
             try:
-                crowd.enters()
-                while crowd.number < rounds and not wrong.is_set() and not self.trial.verdict:
+                if not crowd.number:
+                    crowd.enters()
+                until = crowd.number + more
+                while crowd.number < until and not wrong.is_set() and not self.trial.verdict:
                     crowd.plays(HAPPENINGS)
             except AssertionError:
                 wrong.set()
@@ -232,7 +243,10 @@ class Evening:
             ("POST", f"pools/{pool}/calibrate", {}),
             ("POST", f"pools/{pool}/seasons", {"name": f"season {rng.randrange(10**9)}"}),
         ]
-        method, path, body = rng.choice(edits)
+        self.make(pool, player, *rng.choice(edits))
+
+    def make(self, pool: str, player: str, method: str, path: str, body: Json) -> None:
+        """Make an edit, and look at what is shown of those whom it has changed."""
         before = stored.ratings(self.store, pool)
         answer = self.edited(method, path, body)
         if answer:
@@ -288,11 +302,7 @@ class Evening:
             live = self.known()
             if self.database is not None:
                 self.check_another_machine()
-            self.daemon.kill()
-            self.daemon.start()
-            for player, there in self.known().items():
-                if differ(there, live.get(player)):
-                    verdict.replay.append(f"{player}: {live.get(player)} before kill -9, {there} behind it")
+            self.starts_anew(live)
             if (code := self.daemon.stop()) != 0:
                 verdict.answers.append(f"exit {code} after SIGTERM: {self.daemon.last_words()}")
             with stored.reading(self.store) as database:
@@ -306,6 +316,14 @@ class Evening:
         verdict.late += self.daemon.late
         if count := self.daemon.tracebacks():
             verdict.answers.append(f"{count} tracebacks in {self.daemon.log}")
+
+    def starts_anew(self, live: Mapping[str, Json]) -> None:
+        """Kill the daemon, and compare with what it knew."""
+        self.daemon.kill()
+        self.daemon.start()
+        for player, there in self.known().items():
+            if differ(there, live.get(player)):
+                self.trial.verdict.replay.append(f"{player}: {live.get(player)} before kill -9, {there} behind it")
 
     def known(self) -> dict[str, Json]:
         """What the daemon says of every player of every pool, once it has finished what it was asked to do."""
@@ -575,6 +593,24 @@ def people_and_edits(trial: Trial) -> int:
     return evening.tried.total()
 
 
+def people_and_each_edit(trial: Trial) -> int:
+    """Every edit that takes something back or changes the past, in each pool: what is known stays so behind a start."""
+    evening = Evening(trial, POOLS, {"koth-1": ("own", "koth"), "koth-2": ("both", "koth"), "ns2-1": ("ns2", "ns2")})
+    evening.plays(rounds=FEW)
+    for method, way, body in EDITS:
+        for crowd in evening.crowds:
+            pool, (id, *_) = evening.servers[crowd.server][0], crowd.rounds
+            player = crowd.rounds[id]["players"][0]["id"]
+            path = f"rounds/{crowd.server}/{id}/void" if way == "void" else f"players/{player}{way}?pool={pool}"
+            evening.make(pool, player, method, path, body)
+        evening.plays(rounds=1)
+        if trial.verdict:
+            break
+        evening.starts_anew(evening.known())
+    evening.ends()
+    return len(EDITS)
+
+
 def people_and_database(trial: Trial) -> int:
     """Shared pools, whose database is stopped and killed too; at the end another machine joins them."""
     from tests.postgres import PASSWORD as OF_DATABASE
@@ -602,6 +638,7 @@ FAULTS = (
     Fault("people, and faults", people_and_faults, own=True),
     Fault("people, and evil neighbours", people_and_neighbours, own=True),
     Fault("people, pages, and faults", people_and_pages, own=True),
+    Fault("people, each edit", people_and_each_edit, own=True),
     Fault("people, edits, and faults", people_and_edits, own=True),
     Fault("people, shared pools, and faults", people_and_database, database_missing, own=True),
 )
