@@ -6,7 +6,7 @@ import errno
 import os
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from enum import Enum
 from math import inf
 from pathlib import Path
@@ -156,7 +156,7 @@ def backtest(
         _report(html, results, history, correct)
     if as_json:
         rows = json_output.compared(results) if against else [json_output.backtest(first)]
-        rows[0]["groups"] = json_output.divisions(groups)
+        rows[0]["groups"] = [asdict(group) for group in groups]
         click.echo(json_text(rows if against else rows[0]))
     else:
         of_first = [tables.bins(first.quality, label), *([tables.divisions(groups, label)] if groups else [])]
@@ -364,16 +364,16 @@ def replay(
         points = [point for player in named for point in json_output.curve(prediction, history, player)]
         _tell(points, "Ratings", ("player", "match", "time", "rating"), csv, as_json)
         return
-    whole_board = leaderboard(system, history, hidden=hidden)
-    board = whole_board.top(top)
+    board = leaderboard(system, history, hidden=hidden)
     if csv is not None:
-        rows = json_output.standings(whole_board)
+        rows = json_output.standings(board.places)
         keys = [key for key in rows[0] if key != "interval"] if rows else ["player"]
         write_csv(csv, keys, ([row[key] for key in keys] for row in rows))
     if as_json:
-        click.echo(json_text(json_output.fitted(result, board) if result else json_output.standings(board)))
+        standings = json_output.standings(board.places[:top])
+        click.echo(json_text({"convergence": asdict(result), "standings": standings} if result else standings))
     else:
-        show([*([tables.fitted(result, name)] if result else []), tables.leaderboard(board)])
+        show([*([tables.fitted(result, name)] if result else []), tables.leaderboard(board, top)])
     if result and not result.converged:
         stop(f"the fit did not converge in {result.iterations:,} iterations: these ratings are not settled", FAILED)
 

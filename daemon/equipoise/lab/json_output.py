@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -14,15 +14,13 @@ import numpy as np
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.backtest import Backtest, difference
-from equipoise.lab.models import Forecast, Leaderboard, Model
+from equipoise.lab.models import Forecast, Model, RankedPlayer
 from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.tune import Tuned
-from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.history import History, scores
-from equipoise.ratings.quality import Group
-from equipoise.ratings.system import Convergence, Match, System
+from equipoise.ratings.system import Match, System
 
 Json = dict[str, object]
 
@@ -39,7 +37,7 @@ def backtest(done: Backtest) -> Json:
         "burn_in": done.burn_in,
         "quality": asdict(done.quality),
         "accuracy": done.accuracy and asdict(done.accuracy),
-        "correction": done.correction and correction(done.correction),
+        "correction": done.correction and asdict(done.correction),
         "uncorrected": {"log_loss": asdict(done.uncorrected)},
     }
 
@@ -132,16 +130,6 @@ def compared(backtests: Sequence[Backtest]) -> list[Json]:
     return [backtest(done) | {"difference": asdict(difference(done, backtests[0]))} for done in backtests]
 
 
-def divisions(groups: Sequence[Group]) -> list[Json]:
-    """Calibration by group of players."""
-    return [asdict(group) for group in groups]
-
-
-def correction(one: Calibration) -> Json:
-    """The correction that was fitted to the predictions."""
-    return {"temperature": one.temperature, "sides": dict(one.sides), "maps": dict(one.maps)}
-
-
 def tuned(found: Tuned) -> Json:
     """The best settings that were found, and whether they are better on matches that the search had not seen."""
     return {
@@ -157,7 +145,7 @@ def tuned(found: Tuned) -> Json:
     }
 
 
-def standings(board: Leaderboard) -> list[Json]:
+def standings(places: Iterable[RankedPlayer]) -> list[Json]:
     """The places of a leaderboard, the highest first."""
     return [
         {
@@ -170,13 +158,8 @@ def standings(board: Leaderboard) -> list[Json]:
             "uncertainty": place.uncertainty,
             "interval": place.interval and {"low": place.interval[0], "high": place.interval[1]},
         }
-        for place in board.places
+        for place in places
     ]
-
-
-def fitted(ended: Convergence, board: Leaderboard) -> Json:
-    """How a whole-history fit ended, and the leaderboard by it."""
-    return {"convergence": asdict(ended), "standings": standings(board)}
 
 
 def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]], balance: Model | None = None) -> Json:

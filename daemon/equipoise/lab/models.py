@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -246,10 +246,6 @@ class Leaderboard:
     """Players in their shadow period, who have no place."""
     shadow_rounds: int
     """Length of the shadow period in rounds; 0 if no player is in it."""
-
-    def top(self, most: int) -> Leaderboard:
-        """A leaderboard with only the first `most` places."""
-        return replace(self, places=self.places[:most])
 
 
 def leaderboard(system: System[Any], history: History, *, hidden: bool = False) -> Leaderboard:

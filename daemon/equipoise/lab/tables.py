@@ -175,8 +175,9 @@ def checked(reading: Reading) -> list[Table]:
     return [*tables, Table(f"{count:,} faults", ("where", "what", "stops"), rows, note, texts=3)]
 
 
-def leaderboard(board: Leaderboard) -> Table:
-    """The places, and how many players have none."""
+def leaderboard(board: Leaderboard, most: int) -> Table:
+    """The first places, and how many players have none."""
+    places = board.places[:most]
     rows = tuple(
         (
             printable(entry.summary.id, NAME),
@@ -186,9 +187,9 @@ def leaderboard(board: Leaderboard) -> Table:
             f"{entry.uncertainty:.4g}",
             *([f"{entry.interval[0]:,.1f} to {entry.interval[1]:,.1f}"] if entry.interval else []),
         )
-        for entry in board.places
+        for entry in places
     )
-    columns = ["skill, 80 %"] if any(entry.interval for entry in board.places) else []
+    columns = ["skill, 80 %"] if any(entry.interval for entry in places) else []
     who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
     are = "is" if board.hidden == 1 else "are"
     note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
