@@ -240,9 +240,8 @@ def _as_duels(file: Table) -> Table:
 def _note_twice(file: Table, faults: Faults) -> None:
     ids = file.words("match_id")
     if "match_id" in file.columns and len(ids) < len(file):
-        first = np.full(len(ids), len(file))
-        np.minimum.at(first, ids.numbers, np.arange(len(file)))
-        seen = first[ids.numbers] < np.arange(len(file))
+        seen = np.ones(len(file), np.bool_)
+        seen[np.unique(ids.numbers, return_index=True)[1]] = False
         faults.add("", file, seen, lambda row: f"match_id {ids.at(row)!r} appears twice")
 
 

@@ -20,6 +20,7 @@ LEAST = 30
 """Measured matches of a player below which being over- or underrated is luck."""
 EACH = 5
 """Players listed of both kinds."""
+TEN = "Ratings of the ten highest at the end, without those who played little."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,11 @@ def compared(results: Sequence[Backtest], history: History, source: str, correct
         ),
         _calibration(results, names),
         _surprised(best, history, label),
-        *([] if best.forecast.after is None else [_leading(best, history, label)]),
+        *(
+            []
+            if best.forecast.after is None
+            else [Section("The best ten", [TEN], [charts.ratings(best, history, label)])]
+        ),
         Section(
             "Over time",
             ["Lower is better. Where all lines rise, the matches were hard to predict."],
@@ -125,11 +130,6 @@ def _surprised(best: Backtest, history: History, label: str) -> Section:
         [charts.divisions(groups, label)] if groups else [],
         ([tables.surprising(listed)] if listed else []) + ([tables.divisions(groups, label)] if groups else []),
     )
-
-
-def _leading(best: Backtest, history: History, label: str) -> Section:
-    sentence = "Ratings of the ten highest at the end, without those who played little."
-    return Section("The best ten", [sentence], [charts.ratings(best, history, label)])
 
 
 def _how(correction: str) -> list[str]:
