@@ -8,12 +8,14 @@ that costs. Only who commands is not theirs: people take the chairs, and some of
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from itertools import combinations, product
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.quality import logistic
 
 Floats = NDArray[np.float64]
@@ -79,16 +81,50 @@ class Learner:
         return abs(float(self.mode[2 * PEOPLE + one] - self.mode[2 * PEOPLE + two]))
 
 
+class Knowing(Learner):
+    """Knows all skills, and learns nothing."""
+
+    def __init__(self, truth: Floats) -> None:
+        self.mode, self.covariance = truth, np.zeros((UNKNOWN, UNKNOWN))
+
+    def learn(self, row: Floats, won: float) -> None:
+        pass
+
+
+class Stepping(Knowing):
+    """Learns by the rating system's steps (docs/ratings/ns2.md), and takes skills for what they are estimated as."""
+
+    def __init__(self) -> None:
+        newcomers = np.zeros(UNKNOWN)
+        newcomers[POSITIVE] = (SHAPE - 1.0) * SCALE
+        super().__init__(newcomers)
+        self.params = NS2.create().params
+        self.squares, self.played = np.zeros(UNKNOWN), np.zeros((len(ADVANTAGES), 2))
+
+    def learn(self, row: Floats, won: float) -> None:
+        slope = row * (won - float(logistic(row @ self.mode)))
+        self.squares += slope**2
+        rates = np.full(UNKNOWN, self.params.constant_rate)
+        rates[POSITIVE] += self.params.adagrad_rate / np.sqrt(self.squares + self.params.adagrad_floor)[POSITIVE]
+        self.mode = self.mode + rates * slope
+        self.played += row[3 * PEOPLE :, None] * (won, 1.0)
+        (wins, played), prior = self.played.T, self.params.prior_rounds
+        elsewhere = (wins.sum() - wins + prior / 2) / (played.sum() - played + prior)
+        rate = (wins + prior * elsewhere) / (played + prior)
+        self.mode[3 * PEOPLE :] = np.log(rate / (1.0 - rate))
+
+
 def keen(sides: Ints, side: int) -> Ints:
     """Return those of a side who like to command; all of it where nobody does."""
     on_side = np.flatnonzero(sides == side)
     return on_side[on_side < KEEN] if (on_side < KEEN).any() else on_side
 
 
-def gain(seed: int, follow: float, *, both: bool) -> float:
+def gain(seed: int, follow: float, *, both: bool, make: Callable[[Floats], Learner] = lambda truth: Learner()) -> float:
     """Return by how much the stronger side's true chance is nearer to a half than in random teams, later half.
 
-    `both`: the two closest are asked before anybody sits; else the best match of the first who sits.
+    `both`: the two closest are asked before anybody sits; else the best match of the first who sits. `make` makes the
+    learner, and is told the truth.
     """
     rng = np.random.default_rng(seed)
     skills, offsets, chairs = (
@@ -99,7 +135,8 @@ def gain(seed: int, follow: float, *, both: bool) -> float:
             lambda n: rng.gamma(SHAPE, SCALE, n),
         )
     )
-    truth, learner, gains = np.concatenate((skills, offsets, chairs, ADVANTAGES)), Learner(), list[float]()
+    truth, gains = np.concatenate((skills, offsets, chairs, ADVANTAGES)), list[float]()
+    learner = make(truth)
     for number in range(ROUNDS):
         place = number * len(ADVANTAGES) // ROUNDS
         gathered = SPLITS[rng.integers(len(SPLITS))]
@@ -120,12 +157,26 @@ def gain(seed: int, follow: float, *, both: bool) -> float:
     return float(np.mean(gains[ROUNDS // 2 :]))
 
 
+OTHERS: dict[str, Callable[[Floats], Learner]] = {
+    "by the rating system's steps": lambda truth: Stepping(),
+    "who knows all": Knowing,
+}
+
+
+def points(gains: Iterable[float]) -> str:
+    """Return the mean in points, with its standard error."""
+    each = 100 * np.array([*gains])
+    return f"{each.mean():.1f} ± {each.std() / len(each) ** 0.5:.1f}"
+
+
 def main() -> None:
-    """Print the gain in points, by who is asked and how many follow."""
+    """Print the gain in points, by who is asked and how many follow, and of other learners."""
     for both, follow in product((False, True), (0.0, 0.5, 1.0)):
-        gains = 100 * np.array([gain(seed, follow, both=both) for seed in SEEDS])
         asked = "two asked" if both else "one asked"
-        print(f"{asked}, {follow:.0%} follow: {gains.mean():.1f} ± {gains.std() / len(gains) ** 0.5:.1f}", flush=True)
+        print(f"{asked}, {follow:.0%} follow: {points(gain(seed, follow, both=both) for seed in SEEDS)}", flush=True)
+    for name, make in OTHERS.items():
+        gains = points(gain(seed, 0.5, both=True, make=make) for seed in SEEDS)
+        print(f"two asked, 50% follow, {name}: {gains}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
-from statistics import fmean
+from statistics import fmean, pstdev
 from typing import Any
 
 from equipoise.balancing import Solved, answer, chance
@@ -67,7 +67,12 @@ class Figures:
     """The same in random teams of the same people, with commanders as they come."""
     brier: list[float] = field(default_factory=list)
     wishes: list[bool] = field(default_factory=list)
+    began_outside: list[bool] = field(default_factory=list)
+    """Whether the round began outside of 40 to 60 %, by the system's prediction."""
     moves: int = 0
+    shuffles: int = 0
+    bought: float = 0.0
+    """Win probability by which shuffles brought the prediction nearer to a half."""
     outside: int = 0
     """Shuffles that ended outside of 40 to 60 %."""
     barred: int = 0
@@ -90,9 +95,12 @@ class Evening(ClosedLoop):
     def _count(self, ask: Any, system: Any) -> Solved:
         solved = answer(ask, system)
         if isinstance(solved, SplitSolved) and ask.purpose is Purpose.SHUFFLE:
+            self.figures.shuffles += 1
             self.figures.moves += sum(
                 entry.side is not None and solved.split.side_of(entry.id) is entry.side.other for entry in ask.entries
             )
+            if solved.before is not None and solved.after is not None:
+                self.figures.bought += abs(solved.before.chance - 0.5) - abs(solved.after.chance - 0.5)
             # Before the chairs are filled it is of the two who are likely to sit.
             if solved.after is not None and not solved.likely and outside(solved.after.chance):
                 self.figures.outside += 1
@@ -134,6 +142,7 @@ class Evening(ClosedLoop):
         predicted = chance(self.system, self.session.memory.context, a, b, frozenset(one for one in chairs if one))
         winner = draw_winner(self.rng, true)
         figures = self.figures
+        figures.began_outside.append(outside(predicted))
         figures.stronger.append(max(true, 1 - true))
         figures.random.append(fmean(self._random(a, b, advantage) for _ in range(SAMPLES)))
         figures.brier.append((predicted - (0.5 if winner is None else winner is Side.A)) ** 2)
@@ -242,10 +251,23 @@ WAYS: dict[str, tuple[float, float, Told | None]] = {
 """Of each way: `commander_field_share`, how many of those who are asked to command do, and what an oracle is told."""
 
 
-def measured(world: World, share: float, follow: float, tell: Told | None) -> list[Figures]:
+CHAIRS = {
+    "nothing": World(0.0, 0.0),
+    "half as much": World(0.0, 0.5),
+    "as in the demo": World(0.0, 1.0),
+    "twice as much": World(0.0, 2.0),
+    "as there, half of it field skill": World(0.5, 1.0),
+}
+"""Worlds by what a commander is worth."""
+CHAIRS_SEEDS = range(1, 9)
+
+
+def measured(
+    world: World, share: float, follow: float, tell: Told | None, *, seeds: Iterable[int] = SEEDS
+) -> list[Figures]:
     """The evenings of one way in one world."""
     results = []
-    for seed in SEEDS:
+    for seed in seeds:
         # What an oracle is told of commanders is mixed as in the truth.
         kind, share = (NS2, share) if tell is None else (Oracle, world.share)
         evening = Evening(seed, world, kind.create(commander_field_share=share), follow=follow)
@@ -255,21 +277,46 @@ def measured(world: World, share: float, follow: float, tell: Told | None) -> li
     return results
 
 
+LATE = slice(ROUNDS // 2, None)
+"""How even rounds are is measured over these."""
+
+
+def gain(figures: list[Figures]) -> str:
+    """By how many points rounds are more even than in random teams."""
+    return percentage([fmean(one.random[LATE]) - fmean(one.stronger[LATE]) for one in figures])
+
+
+def percentage(parts: list[float]) -> str:
+    """Return the mean of what evenings have, with its standard error."""
+    return f"{100 * fmean(parts):.1f} ± {100 * pstdev(parts) / len(parts) ** 0.5:.1f}"
+
+
 def row(figures: list[Figures]) -> str:
-    """A line of the table; of how even rounds are, over the second half."""
-    late = slice(ROUNDS // 2, None)
-    stronger = [fmean(one.stronger[late]) for one in figures]
-    apart = [fmean(one.random[late]) - fmean(one.stronger[late]) for one in figures]
-    spread = (fmean(each**2 for each in apart) - fmean(apart) ** 2) ** 0.5 / len(apart) ** 0.5
+    """A line of the table of ways."""
     return " | ".join(
         (
-            f"{100 * fmean(stronger):.1f}",
-            f"{100 * fmean(apart):.1f} ± {100 * spread:.1f}",
+            f"{100 * fmean(fmean(one.stronger[LATE]) for one in figures):.1f}",
+            gain(figures),
             f"{100 * fmean(one.outside / ROUNDS for one in figures):.0f}",
             f"{100 * fmean(one.barred / ROUNDS for one in figures):.0f}",
             f"{100 * fmean(held for one in figures for held in one.wishes):.0f}",
             f"{fmean(one.moves / ROUNDS for one in figures):.1f}",
             f"{fmean(score for one in figures for score in one.brier):.4f}",
+        )
+    )
+
+
+def row_of_chairs(figures: list[Figures]) -> str:
+    """A line of the table of worlds with other chairs."""
+    moves = sum(one.moves for one in figures)
+    return " | ".join(
+        (
+            percentage([fmean(one.began_outside) for one in figures]),
+            gain(figures),
+            f"{100 * fmean(held for one in figures for held in one.wishes):.0f}",
+            f"{moves / sum(one.shuffles for one in figures):.1f}",
+            f"{moves / ROUNDS / len(figures):.1f}",
+            f"{100 * sum(one.bought for one in figures) / moves:.1f}",
         )
     )
 
@@ -281,6 +328,11 @@ def main() -> None:
         print("|---|---|---|---|---|---|---|---|")
         for name, way in WAYS.items():
             print(f"| {name} | {row(measured(world, *way))} |", flush=True)
+    print("\n| a chair is worth | outside, % | gain, points | wishes, % | moves a shuffle | a round | points a move |")
+    print("|---|---|---|---|---|---|---|")
+    for name, world in CHAIRS.items():
+        figures = measured(world, *WAYS["new pools, half follow"], seeds=CHAIRS_SEEDS)
+        print(f"| {name} | {row_of_chairs(figures)} |", flush=True)
 
 
 if __name__ == "__main__":
