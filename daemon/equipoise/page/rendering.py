@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -74,17 +74,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {
-        "percent": percent,
-        "points": points,
-        "signed": signed,
-        "when": pass_context(_when_read),
-        "day": day,
-        "lasting": lasting,
-        "number": number,
-        "sentence": sentence,
-        "isolated": isolated,
-    }
+    written = (percent, points, signed, day, lasting, number, sentence, isolated)
+    environment.filters |= {write.__name__: write for write in written}
+    # A file is read on another day than it was written.
+    environment.filters["when"] = pass_context(lambda context, epoch: when(epoch, dated=context["visit"].exported))
     environment.globals |= {"name": name, "wording": wording, "static": lambda file: static_files()[file].version}
     return environment
 
@@ -177,11 +170,6 @@ def lasting(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _when_read(context: Mapping[str, Any], epoch: float | None) -> Markup | str:
-    """Return a time as the page has it: a file is read on another day than it was written."""
-    return when(epoch, dated=context["visit"].exported)
 
 
 def when(epoch: float | None, *, dated: bool = False) -> Markup | str:
