@@ -30,7 +30,7 @@ from aiohttp import web
 
 from equipoise.errors import EquipoiseError, FileError, ScriptError
 from equipoise.files import Folder
-from equipoise.page.profiles import EXPORTED, BoardAsked, PlayerAsked, SeasonAsked
+from equipoise.page.profiles import BoardAsked, PlayerAsked
 from equipoise.page.records import HistoryAsked, MapsAsked
 from equipoise.page.rendering import html, sentence, static_files
 from equipoise.page.site import HEADERS, NOBODY, TABLE, query_of, send_static
@@ -40,11 +40,11 @@ from equipoise.web.evenness import Recent, Weeks, list_maps
 from equipoise.web.logins import PREFIX, seen_through
 from equipoise.web.openapi import PUBLIC, document
 from equipoise.web.players import BesidePlayer, show_top
-from equipoise.web.pools import show_seasons
+from equipoise.web.pools import BehindPlace, show_seasons
 from equipoise.web.public import published
 from equipoise.web.requests import Respond, connection_of
 from equipoise.web.rounds import HistoryFilter, list_rounds
-from equipoise.web.routes import Request, Route, Services, in_router
+from equipoise.web.routes import MOST_LINES, Request, Route, Services, in_router
 from equipoise.web.servers import Some
 from equipoise.wire import encode_refusal
 
@@ -101,9 +101,11 @@ class PublicSite:
         """Return all public pages and routes, and nothing else."""
         app = web.Application(middlewares=[self._answer_everything])
         for page in PAGES:
-            app.router.add_get(in_router(page.path), self._page(page))
+            app.router.add_get(in_router(page.path), self._serving(page.path, page.query, partial(self._page, page)))
         for route in PUBLIC:
-            app.router.add_get(in_router(route.path), self._route(route))
+            app.router.add_get(
+                in_router(route.path), self._serving(route.path, route.query, partial(self._answer, route))
+            )
         app.router.add_get("/v1/public/openapi.json", self._described)
         app.router.add_get("/static/{name}", send_static)
         app.router.add_get("/robots.txt", self._robots)
@@ -114,19 +116,9 @@ class PublicSite:
     ) -> Visit:
         """Return a visit of anybody."""
         browser = Browser("", "", local=False, secure=False, cookie="", prefix=prefix, from_elsewhere=False)
+        site, indexed = self._title, self.indexed
         return Visit(
-            services,
-            NOBODY,
-            browser,
-            here,
-            query,
-            path,
-            {},
-            lambda: False,
-            public=True,
-            exported=exported,
-            site=self._title,
-            indexed=self.indexed,
+            services, NOBODY, browser, here, path, query, public=True, exported=exported, site=site, indexed=indexed
         )
 
     @web.middleware
@@ -154,47 +146,25 @@ class PublicSite:
         if not _is_page(request):
             return self._sent(request, _json_refusal(error))
         visit = self.visit(self._current(), request.path, {}, None, prefix=request.get(PREFIX, ""), exported=False)
-
-        async def make() -> Made:
-            return await _page_refusal(error, visit)
-
+        make = partial(_page_refusal, error, visit)
         return self._sent(request, await self.found(("refused", error.status, visit.browser.prefix), make))
 
-    def _page(self, page: Page) -> Respond:
-        seconds = LIVE_SECONDS if page.path in LIVE else SECONDS
+    async def _page(self, page: Page, request: web.Request, query: object, seconds: int) -> Made:
+        path, prefix = dict(request.match_info), request.get(PREFIX, "")
+        visit = self.visit(self._current(), request.path, path, query, prefix=prefix, exported=False)
+        try:
+            return await _made(await page.handler(visit), visit, seconds)
+        except EquipoiseError as error:
+            return await _page_refusal(_sayable(error), visit)
 
-        async def respond(request: web.Request) -> web.StreamResponse:
-            services, prefix = self._current(), request.get(PREFIX, "")
-            path = dict(request.match_info)
-
-            async def make(query: object) -> Made:
-                visit = self.visit(services, request.path, path, query, prefix=prefix, exported=False)
-                try:
-                    return await _made(await page.handler(visit), visit, seconds)
-                except EquipoiseError as error:
-                    return await _page_refusal(_sayable(error), visit)
-
-            return await self._served(request, page.query, prefix, make)
-
-        return respond
-
-    def _route(self, route: Route) -> Respond:
-        seconds = LIVE_SECONDS if route.path in LIVE else SECONDS
-
-        async def respond(request: web.Request) -> web.StreamResponse:
-            services, path = self._current(), dict(request.match_info)
-
-            async def make(query: object) -> Made:
-                inner = Request(services, NOBODY, None, query, path, lambda: False)
-                try:
-                    answer = published(await route.handler(inner), services)
-                except EquipoiseError as error:
-                    return _json_refusal(_sayable(error))
-                return whole(msgspec.json.encode(answer), 200, "application/json", seconds)
-
-            return await self._served(request, route.query, "", make)
-
-        return respond
+    async def _answer(self, route: Route, request: web.Request, query: object, seconds: int) -> Made:
+        services = self._current()
+        inner = Request(services, NOBODY, None, query, dict(request.match_info), lambda: False)
+        try:
+            answer = published(await route.handler(inner), services)
+        except EquipoiseError as error:
+            return _json_refusal(_sayable(error))
+        return whole(msgspec.json.encode(answer), 200, "application/json", seconds)
 
     async def _described(self, request: web.Request) -> web.Response:
         async def make() -> Made:
@@ -202,19 +172,24 @@ class PublicSite:
 
         return self._sent(request, await self.found(request.path, make))
 
-    async def _served(
+    def _serving(
         self,
-        request: web.Request,
+        path: str,
         kind: type[msgspec.Struct] | None,
-        prefix: str,
-        make: Callable[[object], Awaitable[Made]],
-    ) -> web.Response:
-        """Send what is kept for a query of this kind, else what is made for it."""
-        try:
-            query = None if kind is None else query_of(request, kind)
-        except ScriptError as error:
-            return await self._refusal(request, error)
-        return self._sent(request, await self.found((prefix, request.path, query), partial(make, query)))
+        make: Callable[[web.Request, object, int], Awaitable[Made]],
+    ) -> Respond:
+        """Return what sends the kept answer to a query of this kind, else the one that is made for it."""
+        seconds = LIVE_SECONDS if path in LIVE else SECONDS
+
+        async def respond(request: web.Request) -> web.StreamResponse:
+            try:
+                query = None if kind is None else query_of(request, kind)
+            except ScriptError as error:
+                return await self._refusal(request, error)
+            key = (request.get(PREFIX, ""), request.path, query)
+            return self._sent(request, await self.found(key, partial(make, request, query, seconds)))
+
+        return respond
 
     async def _robots(self, request: web.Request) -> web.Response:
         text = ANY_ROBOT if self.indexed else NO_ROBOTS
@@ -456,16 +431,18 @@ class Export:
         for pool in pools:
             # The first pool's lists are those that links without a pool lead to.
             first, several = pool == pools[0], len(pools) > 1
-            for word, query in (("players", BoardAsked(pool=pool)), ("maps", MapsAsked(pool=pool))):
+            for word, query in (("players", BoardAsked(pool=pool, limit=MOST_LINES)), ("maps", MapsAsked(pool=pool))):
                 file = _file(word if first else f"{word}-of-{_plain(pool)}")
                 plan.add(f"/{word}", query, link(word, pool=pool), *([link(word)] if first else []), file=file)
-            for player in (await visit.ask(show_top, BesidePlayer(limit=EXPORTED), pool=pool)).players:
+            for player in (await visit.ask(show_top, BesidePlayer(limit=MOST_LINES), pool=pool)).players:
                 file = _file("players", player.id, *([pool] if several else []))
                 addresses = link("players", player.id, pool=pool), link("players", player.id)
                 plan.add("/players/{id}", PlayerAsked(pool=pool), *addresses, file=file, id=player.id)
             for season in (await visit.ask(show_seasons, pool=pool)).seasons:
                 where = {"pool": pool, "name": season.name}
-                plan.add("/seasons/{pool}/{name}", SeasonAsked(), link("seasons", *where.values()), **where)
+                plan.add(
+                    "/seasons/{pool}/{name}", BehindPlace(limit=MOST_LINES), link("seasons", *where.values()), **where
+                )
             for line in (await visit.ask(list_maps, Recent(), pool=pool)).maps:
                 where = {"pool": pool, "map": line.map}
                 plan.add("/maps/{pool}/{map}", Recent(), link("maps", *where.values()), **where)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, structs
 
 from equipoise.errors import ScriptError
 from equipoise.page.pictures import calibration, histogram
-from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
+from equipoise.page.visits import Elsewhere, Pages, Shown, Visit, attempted
 from equipoise.store.listings import Played
 from equipoise.web.administration import Look, Reasons, show_audit, show_decisions, show_findings
 from equipoise.web.evenness import EVEN, Recent, Weeks, list_maps, show_evenness, show_map
-from equipoise.web.players import InPool
 from equipoise.web.pools import show_pools
 from equipoise.web.rounds import HistoryFilter, Report, Void, list_rounds, show_round, void_round
 from equipoise.web.routes import ADMINS, LARGEST, READERS, Ask, Paged
 from equipoise.web.servers import Some, show_servers
 
-LINES = 50
 SPANS = ((24.0, "a day"), (168.0, "a week"), (720.0, "a month"))
 """Hours back from now that the list offers, in words."""
 BEFORE, BEHIND = 180.0, 60.0
@@ -41,10 +37,8 @@ async def show_rounds(visit: Visit) -> Shown:
     """Stored rounds, newest first, of one server, map or player, or of all."""
     query: HistoryAsked = visit.query
     pool = query.pool or (min(visit.services.pools) if query.player else None)
-    answer = await visit.ask(list_rounds, structs.replace(visit.asked_of(HistoryFilter), pool=pool))
-    kept = {name: getattr(query, name) for name in ("server", "map", "player", "pool", "hours", "since")}
-    kept["limit"] = None if query.limit == LINES else query.limit
-    values = {"found": answer, "asked": query, "kept": kept, "servers": sorted(visit.services.hosts), "spans": SPANS}
+    answer = await visit.ask(list_rounds, structs.replace(visit.since_hours(), pool=pool))
+    values = {"found": answer, "asked": query, "servers": sorted(visit.services.hosts), "spans": SPANS}
     return Shown("rounds.html", "Rounds", values)
 
 
@@ -90,12 +84,11 @@ class VoidAsked(Ask, frozen=True):
     """Why, in words, for the audit."""
 
 
-class VoidConfirmed(msgspec.Struct, frozen=True):
+class VoidConfirmed(VoidAsked, frozen=True, kw_only=True):
     """The form by which it is done."""
 
     last_edit: Annotated[int, Meta(ge=0, le=LARGEST)]
     """The pool's, as the effect was shown."""
-    reason: Annotated[str, Meta(max_length=200)] = ""
 
 
 @pages.add("GET", "/rounds/{server}/{round}/{edit:void|restore}", ADMINS, query=VoidAsked)
@@ -109,12 +102,9 @@ async def make_void(visit: Visit) -> Shown | Elsewhere:
     """Take a round out of the ratings or put it back, if the effect still is the one that was shown."""
     form = visit.fields(VoidConfirmed)
     body = Void(reason=form.reason, undo=visit.path["edit"] == "restore", last_edit=form.last_edit)
-    try:
-        await void_round(visit.request(body=body))
-    except ScriptError as error:
-        if error.code != "changed":
-            raise
-        return await _effect(visit, form.reason, error)
+    _, stale = await attempted(void_round(visit.request(body=body)), "changed")
+    if stale:
+        return await _effect(visit, form.reason, stale)
     return Elsewhere(visit.link("rounds", visit.path["server"], visit.path["round"]))
 
 
@@ -155,18 +145,17 @@ async def show_fairness(visit: Visit) -> Shown:
     return Shown("fairness.html", f"Is it fair? {answer.pool}", values)
 
 
-class MapsAsked(InPool, frozen=True):
-    """A pool, and how many of its last rounds are looked at."""
+class MapsAsked(Recent, frozen=True):
+    """A pool, and which of its last rounds are looked at."""
 
-    rounds: Annotated[int, Meta(ge=1, le=100_000)] = 10_000
-    """The most of them."""
+    pool: str | None = None
 
 
 @pages.add("GET", "/maps", READERS, query=MapsAsked, public=True)
 async def show_maps(visit: Visit) -> Shown:
     """The maps of a pool."""
     pool = visit.services.pool(visit.query.pool or min(visit.services.pools)).name
-    answer = await visit.ask(list_maps, Recent(rounds=visit.query.rounds), pool=pool)
+    answer = await visit.ask(list_maps, visit.query, pool=pool)
     return Shown("maps.html", "Maps", {"found": answer})
 
 
@@ -196,13 +185,8 @@ class LogAsked(Reasons, frozen=True):
 @pages.add("GET", "/decisions", READERS, query=LogAsked)
 async def show_log(visit: Visit) -> Shown:
     """The decision log, newest first, of one server or of all, about one player or about all."""
-    query: LogAsked = visit.query
-    answer = await show_decisions(visit.request(visit.asked_of(Reasons)))
-    kept = {name: getattr(query, name) for name in ("server", "player", "pool", "hours", "limit")}
-    if query.limit == LOG_LINES:
-        kept["limit"] = None
-    servers = sorted(visit.services.hosts)
-    values = {"found": answer, "asked": query, "kept": kept, "servers": servers, "spans": LOG_SPANS}
+    answer = await show_decisions(visit.request(visit.since_hours()))
+    values = {"found": answer, "asked": visit.query, "servers": sorted(visit.services.hosts), "spans": LOG_SPANS}
     return Shown("decisions.html", "Decisions", values)
 
 
@@ -216,16 +200,12 @@ class AuditAsked(Paged, frozen=True):
 @pages.add("GET", "/audit", READERS, query=AuditAsked)
 async def show_changes(visit: Visit) -> Shown:
     """The audit: each change by an admin, with the values before and after, newest first."""
-    query = visit.query
-    answer = await show_audit(visit.request(Paged(limit=query.limit, before=query.before, since=query.since)))
-    kept = {"limit": None if query.limit == LOG_LINES else query.limit, "since": query.since}
-    return Shown("audit.html", "Audit", {"found": answer, "kept": kept})
+    return Shown("audit.html", "Audit", {"found": await show_audit(visit.request(visit.query))})
 
 
 @pages.add("GET", "/health", READERS)
 async def show_health(visit: Visit) -> Shown:
     """The doctor's findings, which only admins may ask for, and the jobs."""
-    if not visit.admin:
-        return Shown("health.html", "Health", {"state": await show_servers(visit.request(Some())), "doctor": None})
-    state, doctor = await asyncio.gather(show_servers(visit.request(Some())), show_findings(visit.request(Look())))
+    state = await show_servers(visit.request(Some()))
+    doctor = await show_findings(visit.request(Look())) if visit.admin else None
     return Shown("health.html", "Health", {"state": state, "doctor": doctor})

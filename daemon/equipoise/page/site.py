@@ -81,7 +81,8 @@ class PageSite:
                     await read_body(request)  # a socket that is closed with bytes unread is reset
                 reply: Reply = login.first(visit, request)
             else:
-                reply = await page.handler(await _checked(page, request, visit))
+                visit = await _checked(page, request, visit)
+                reply = await page.handler(visit)
             response = await self._answer(reply, visit)
             seconds.observe(time.perf_counter() - start)
             return response
@@ -176,7 +177,7 @@ def _empty_visit(services: Services, caller: Caller, browser: Browser, request: 
     def gone() -> bool:
         return request.transport is None or request.transport.is_closing()
 
-    return Visit(services, caller, browser, request.path, None, dict(request.match_info), {}, gone)
+    return Visit(services, caller, browser, request.path, dict(request.match_info), gone=gone)
 
 
 async def _checked(page: Page, request: web.Request, visit: Visit) -> Visit:

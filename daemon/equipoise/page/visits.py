@@ -19,12 +19,13 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 from aiohttp import web
+from msgspec import structs
 
 from equipoise.errors import ScriptError
 from equipoise.web.logins import LONGEST_SECONDS, PREFIX
 from equipoise.web.public import published
 from equipoise.web.requests import host_of
-from equipoise.web.routes import Caller, Paged, Request, Role, Services
+from equipoise.web.routes import Caller, Request, Role, Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def check_form(form: Mapping[str, str], name: str) -> None:
 
 Fields = TypeVar("Fields", bound=msgspec.Struct)
 Answered = TypeVar("Answered", bound=msgspec.Struct)
-Asked = TypeVar("Asked", bound=Paged)
+Result = TypeVar("Result")
 
 HOUR = 3600.0
 
@@ -111,12 +112,12 @@ class Visit:
     browser: Browser
     here: str
     """The path of this page, without the prefix."""
-    query: Any
-    """A value of the page's `query` type; None where the page has none."""
     path: Mapping[str, str]
-    form: Mapping[str, str]
+    query: Any = None
+    """A value of the page's `query` type; None where the page has none."""
+    form: Mapping[str, str] = field(default_factory=dict)
     """Fields of a form that was sent; empty for GET."""
-    gone: Callable[[], bool]
+    gone: Callable[[], bool] = lambda: False
     """Whether the person has gone away."""
     public: bool = False
     """On the public pages, where there is no caller."""
@@ -152,12 +153,18 @@ class Visit:
         """Return what this person may know of an answer: on the public pages the public part of it."""
         return published(answer, self.services) if self.public else answer
 
-    def asked_of(self, route: type[Asked]) -> Asked:
-        """Return this page's query, which has `hours` beside the fields of a route's, as the route's own."""
-        values = {name: getattr(self.query, name) for name in route.__struct_fields__}
-        if self.query.hours is not None:
-            values["since"] = self.services.clock.epoch() - self.query.hours * HOUR
-        return route(**values)
+    @property
+    def kept(self) -> dict[str, object]:
+        """The parameters that were given, without the place in the list: the next part of the list has them too."""
+        fields = {entry.name: entry.default for entry in structs.fields(self.query) if entry.name != "before"}
+        given = {name: getattr(self.query, name) for name in fields}
+        return {name: value for name, value in given.items() if value != fields[name]}
+
+    def since_hours(self) -> Any:
+        """Return this page's query with its `hours`, which no route has, as the `since` of its route."""
+        if self.query.hours is None:
+            return self.query
+        return structs.replace(self.query, since=self.services.clock.epoch() - self.query.hours * HOUR)
 
     def fields(self, kind: type[Fields]) -> Fields:
         """Return the form as a value of a type, without fields that were left empty; ScriptError 422."""
@@ -176,6 +183,16 @@ class Visit:
         path = "/".join(quote(part, safe="") for part in parts)
         fields = {name: value for name, value in query.items() if value is not None}
         return f"{self.browser.prefix}/{path}{'?' if fields else ''}{urlencode(fields)}"
+
+
+async def attempted(work: Awaitable[Result], *codes: str) -> tuple[Result | None, ScriptError | None]:
+    """Return what the work gives, or its refusal with one of these codes; any other one is raised."""
+    try:
+        return await work, None
+    except ScriptError as error:
+        if error.code not in codes:
+            raise
+        return None, error
 
 
 @dataclass(frozen=True, slots=True)
