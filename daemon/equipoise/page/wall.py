@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from equipoise.core.model import Outlook, PlayerId, ServerId, Side
+from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.core.wording import percent, side_word, span
-from equipoise.errors import ScriptError, StoreError
+from equipoise.errors import StoreError
 from equipoise.game.port import PeerStatus
 from equipoise.page.pictures import course
-from equipoise.page.visits import Elsewhere, Pages, Shown, Visit
+from equipoise.page.visits import Elsewhere, Pages, Shown, Visit, attempted
 from equipoise.service.diagnosis import SCRIPTS, Script, awaited, is_old
 from equipoise.service.status import ServerStatus
 from equipoise.store.notes import Decision
@@ -88,7 +88,7 @@ class Panel:
     sentences: tuple[str, ...]
     """What a person should know of it, the gravest first."""
     lamps: tuple[Lamp, ...]
-    wins: tuple[int, int]
+    wins: Sequence[int]
     """Rounds of this map that sides A and B have won."""
 
     @property
@@ -156,44 +156,30 @@ async def _panels(visit: Visit, answer: Servers, *, small: bool = True) -> list[
             ids = [player for server, few in about.items() if services.host(server).pool is pool for player in few]
             names |= await names_of(pool, ids)
         for status in some:
-            server = status.server
-            its = {player: names[player] for player in about.get(server, ()) if player in names}
-            panels.append(_panel(visit, answer, status, maps.get(server, NOTHING), last.get(server), its, small=small))
+            server, so_far = status.server, maps.get(status.server, NOTHING)
+            rounds = map_so_far(services, services.host(server), so_far.results)
+            whole = Chances(server=server, sides=status.sides, chances=tuple(so_far.chances), before=None)
+            chances = visit.told(whole).chances
+            worries: list[tuple[Need, str]] = []
+            stands_on: tuple[Lamp, ...] = ()
+            if not visit.public:
+                peer = next((state for state in answer.game_servers if state.server == server), None)
+                worries = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda worry: worry[0])
+                stands_on = tuple(lamps(status, peer, SCRIPTS[services.games[server].name], answer.version))
+            panel = Panel(
+                status=status,
+                map=rounds,
+                last=last.get(server),
+                names={player: names[player] for player in about.get(server, ()) if player in names},
+                course=course(chances, rounds.results, services.clock.epoch(), status.sides, small=small),
+                need=min((need for need, _ in worries), default=Need.NONE if _people(status) else Need.EMPTY),
+                sentences=tuple(sentence for _, sentence in worries),
+                lamps=stands_on,
+                wins=[sum(result.winner is side for result in rounds.results) for side in Side],
+            )
+            panels.append(panel)
             await services.precedence.give_way()
     return panels
-
-
-def _panel(
-    visit: Visit,
-    answer: Servers,
-    status: ServerStatus,
-    so_far: SoFar,
-    last: Decision | None,
-    names: Mapping[PlayerId, str],
-    *,
-    small: bool,
-) -> Panel:
-    services, server = visit.services, status.server
-    rounds = map_so_far(services, services.host(server), so_far.results)
-    course_so_far = Chances(server=server, sides=status.sides, chances=tuple(so_far.chances), before=None)
-    worries: list[tuple[Need, str]] = []
-    stands_on: tuple[Lamp, ...] = ()
-    if not visit.public:
-        peer = next((state for state in answer.game_servers if state.server == server), None)
-        worries = sorted(needs(status, peer, store_well=answer.store.state == "ok"), key=lambda worry: worry[0])
-        stands_on = tuple(lamps(status, peer, SCRIPTS[services.games[server].name], answer.version))
-    chances = visit.told(course_so_far).chances
-    return Panel(
-        status=status,
-        map=rounds,
-        last=last,
-        names=names,
-        course=course(chances, rounds.results, services.clock.epoch(), status.sides, small=small),
-        need=min((need for need, _ in worries), default=Need.NONE if _people(status) else Need.EMPTY),
-        sentences=tuple(sentence for _, sentence in worries),
-        lamps=stands_on,
-        wins=_wins(rounds),
-    )
 
 
 def _last(visit: Visit, lines: Sequence[Decision], concealed: frozenset[PlayerId]) -> Decision | None:
@@ -206,22 +192,13 @@ def _last(visit: Visit, lines: Sequence[Decision], concealed: frozenset[PlayerId
 
 def _few(line: Decision | None, concealed: frozenset[PlayerId]) -> list[PlayerId]:
     """Return the player or two whom a decision is about, where they are named."""
-    few = _players(line) if line is not None and line.kind in ABOUT_FEW else []
+    players = (line.detail or {}).get("players") if line is not None and line.kind in ABOUT_FEW else None
+    few = [PlayerId(player) for player in players] if isinstance(players, list) else []
     return few if concealed.isdisjoint(few) else []
-
-
-def _players(line: Decision) -> list[PlayerId]:
-    players = (line.detail or {}).get("players")
-    return [PlayerId(player) for player in players] if isinstance(players, list) else []
 
 
 def _people(status: ServerStatus) -> int:
     return status.players_a + status.players_b + status.waiting
-
-
-def _wins(rounds: MapSoFar) -> tuple[int, int]:
-    a, b = (sum(result.winner is side for result in rounds.results) for side in Side)
-    return a, b
 
 
 def needs(status: ServerStatus, peer: PeerStatus | None, *, store_well: bool) -> Iterator[tuple[Need, str]]:
@@ -246,7 +223,7 @@ def needs(status: ServerStatus, peer: PeerStatus | None, *, store_well: bool) ->
             f"On this map it {'is off' if status.level == 'off' else 'only rates'}: {status.level_reason}.",
         )
     elif status.outlook is not None and not status.lost:
-        yield from _uneven(status, status.outlook)
+        yield from _uneven(status, status.outlook.chance)
 
 
 def _silent(status: ServerStatus, peer: PeerStatus | None) -> tuple[Need, str]:
@@ -264,10 +241,10 @@ def _silent(status: ServerStatus, peer: PeerStatus | None) -> tuple[Need, str]:
     return Need.BAD if players > 0 else Need.EMPTY if awaited(status) else Need.ODD, words
 
 
-def _uneven(status: ServerStatus, outlook: Outlook) -> Iterator[tuple[Need, str]]:
-    favourite = max(outlook.chance, 1.0 - outlook.chance)
+def _uneven(status: ServerStatus, chance: float) -> Iterator[tuple[Need, str]]:
+    favourite = max(chance, 1.0 - chance)
     if favourite > EVEN[1] and min(status.players_a, status.players_b) >= SEATED:
-        side = side_word(status.sides, "a" if outlook.chance > 0.5 else "b")
+        side = side_word(status.sides, "a" if chance > 0.5 else "b")
         yield Need.ODD, f"{side} {percent(favourite)}: outside 40 to 60."
 
 
@@ -342,10 +319,11 @@ WORDS = {
 
 
 class Order(Ask, frozen=True):
-    """When an order takes effect."""
+    """When an order takes effect, and what of it was shown."""
 
     when: When = "now"
     """For a scramble alone: at once where the mode allows it, or at the next round start; NS2: not before it."""
+    seen: str = ""
 
 
 @pages.add("GET", PATH, ADMINS, query=Order)
@@ -357,14 +335,11 @@ async def show_effect(visit: Visit) -> Shown:
 @pages.add("POST", PATH, ADMINS)
 async def give_order(visit: Visit) -> Shown | Elsewhere:
     """Give just the order that was shown; where it would be another one now, show that and do nothing."""
-    words: dict[str, When] = {"next": "next", "skip": "skip"}
-    when = words.get(visit.form.get("when", ""), "now")
-    try:
-        await command(visit.request(body=Command(when=when, seen=visit.form.get("seen", ""))))
-    except ScriptError as error:
-        if error.code not in ("changed", "refused"):
-            raise
-        return await _shown(visit, when, error.message)
+    order = visit.fields(Order)
+    body = Command(when=order.when, seen=order.seen)
+    _, refusal = await attempted(command(visit.request(body=body)), "changed", "refused")
+    if refusal:
+        return await _shown(visit, order.when, refusal.message)
     return Elsewhere(visit.link("servers", visit.path["server"]))
 
 
@@ -372,23 +347,10 @@ async def _shown(visit: Visit, when: When, notice: str = "") -> Shown:
     action, server = visit.path["action"], visit.path["server"]
     status = (await show_server(visit.request())).server
     words = WORDS[action, when if action == "scramble" else "now"]
-    try:
-        effect = await command(visit.request(body=Command(dry_run=True, when=when)))
-        refusal = ""
-    except ScriptError as error:
-        if error.code != "refused":
-            raise
-        effect, refusal = None, error.message
-    values = {
-        "status": status,
-        "action": action,
-        "when": when,
-        "words": words,
-        "effect": effect,
-        "refusal": refusal,
-        "notice": notice,
-    }
-    return Shown("action.html", words.question.format(server), values, 409 if notice else 200)
+    effect, refusal = await attempted(command(visit.request(body=Command(dry_run=True, when=when))), "refused")
+    values = {"status": status, "action": action, "when": when, "words": words, "effect": effect, "refusal": refusal}
+    title = words.question.format(server)
+    return Shown("action.html", title, {**values, "notice": notice}, 409 if notice else 200)
 
 
 @pages.add("GET", PLUGIN, ADMINS)
@@ -400,23 +362,16 @@ async def show_update(visit: Visit) -> Shown:
 @pages.add("POST", PLUGIN, ADMINS)
 async def give_update(visit: Visit) -> Shown:
     """Update a plugin to the version that was shown, and show how the game server took it."""
-    try:
-        update = await update_plugin(visit.request(body=PluginUpdate(seen=visit.form.get("seen", ""))))
-    except ScriptError as error:
-        if error.code not in ("changed", "refused"):
-            raise
-        return await _plugin_shown(visit, error.message)
+    body = PluginUpdate(seen=visit.form.get("seen", ""))
+    update, refusal = await attempted(update_plugin(visit.request(body=body)), "changed", "refused")
+    if refusal:
+        return await _plugin_shown(visit, refusal.message)
     server = visit.path["server"]
     return Shown("plugin.html", f"The plugin of {server}", {"server": server, "update": update, "done": True})
 
 
 async def _plugin_shown(visit: Visit, notice: str = "") -> Shown:
     server = visit.path["server"]
-    values: dict[str, Any] = {"server": server, "update": None, "refusal": "", "notice": notice, "done": False}
-    try:
-        values["update"] = await update_plugin(visit.request(body=PluginUpdate(dry_run=True)))
-    except ScriptError as error:
-        if error.code != "refused":
-            raise
-        values["refusal"] = error.message
+    update, refusal = await attempted(update_plugin(visit.request(body=PluginUpdate(dry_run=True))), "refused")
+    values = {"server": server, "update": update, "refusal": refusal, "notice": notice, "done": False}
     return Shown("plugin.html", f"The plugin of {server}", values, 409 if notice else 200)
