@@ -551,7 +551,7 @@ class SharedLog:
         batch = _Batch(pool, self.machine, self._seconds, last, digest)
         numbers = batch.numbered(events)
         for event, place in _in_pieces(numbers):
-            batch.add(event, place)
+            batch.add_piece(event, place)
         if batch.size > PAGE_BYTES or batch.changes.anew:
             return None
         async with self._appender.use() as connection:
@@ -649,6 +649,7 @@ class _Batch:
     def __init__(self, pool: str, machine: str, seconds: float, last: int, digest: bytes) -> None:
         self._pool, self._machine, self._seconds = pool, machine, seconds
         self.last, self.digest = self._behind = last, digest
+        """Of the last event, with those that were added."""
         self._rows: list[tuple[object, ...]] = []
         self.size = 0
         self.changes = Changes()
@@ -663,7 +664,7 @@ class _Batch:
             pairs.append(LogEvent(self.last, *head, new.pieces))
         return pairs
 
-    def add(self, event: LogEvent, place: int) -> None:
+    def add_piece(self, event: LogEvent, place: int) -> None:
         """Add a piece of one."""
         self.changes.add(event.number, event.pieces[place])
         body = zlib.compress(event.pieces[place], 1)
@@ -685,25 +686,14 @@ def _in_pieces(events: Sequence[LogEvent]) -> Iterator[tuple[LogEvent, int]]:
     return ((event, place) for event in events for place in range(len(event.pieces)))
 
 
-class Appending:
+class Appending(_Batch):
     """A pool that is held, in one transaction."""
 
     def __init__(self, connection: Connection, pool: str, machine: str, seconds: float, state: State) -> None:
+        super().__init__(pool, machine, seconds, state.last, state.digest)
         self._connection = connection
-        self._pool = pool
-        self._batch = _Batch(pool, machine, seconds, state.last, state.digest)
         self.agreement = state.agreement
         self.changed = False
-
-    @property
-    def last(self) -> int:
-        """The number of the last event."""
-        return self._batch.last
-
-    @property
-    def digest(self) -> bytes:
-        """That of the last event."""
-        return self._batch.digest
 
     async def read(self, after: int, *, most_bytes: int = PAGE_BYTES) -> Sequence[LogEvent]:
         """Return events behind `after` as `SharedLog.read` does; what is read here stays the end until the commit."""
@@ -711,19 +701,18 @@ class Appending:
 
     async def add(self, events: Sequence[NewEvent]) -> Sequence[LogEvent]:
         """Append events, and return them as they are in the log if the commit succeeds."""
-        pairs = self._batch.numbered(events)
+        pairs = self.numbered(events)
         for event, place in _in_pieces(pairs):
-            self._batch.add(event, place)
-            if self._batch.size > PAGE_BYTES:
+            self.add_piece(event, place)
+            if self.size > PAGE_BYTES:
                 await self._write()
         await self._write()
         self.changed = True
         return pairs
 
     async def _write(self) -> None:
-        for statement in self._batch.changes.clearing(self._pool):
-            await self._connection.execute_together([statement])
-        if not await self._batch.write(self._connection, self.agreement.rating_version):
+        await self.changes.clear(self._connection, self._pool)
+        if not await self.write(self._connection, self.agreement.rating_version):
             raise LogConflict(f"pool {self._pool} was changed while it was held")
 
     async def agree(self, agreement: Agreement) -> None:
@@ -801,8 +790,7 @@ async def _write_base(
         count += 1
         if changes:
             changes.add(number, piece)
-            for statement in changes.clearing(pool):
-                await connection.execute_together([statement])
+            await changes.clear(connection, pool)
             await connection.execute_together(changes.statements(pool))
     insert = "INSERT INTO equipoise.bases (pool, number, digest, pieces) VALUES ($1, $2, $3, $4)"
     await connection.execute(insert, pool, number, digest, count)

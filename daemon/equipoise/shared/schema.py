@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.errors import LogRefused
 from equipoise.shared.bodies import OWN, Value, piece_decoder
-from equipoise.shared.connections import Statement
+from equipoise.shared.connections import Connection, Statement
 
 if TYPE_CHECKING:
     import asyncpg
@@ -27,50 +27,24 @@ class Kept(NamedTuple):
     keys: int = 1
 
 
+def _kept(columns: str, keys: int = 1) -> Kept:
+    return Kept(dict(column.split() for column in columns.split(", ")), keys)
+
+
 KEPT = {
-    "players": Kept(
-        {
-            "id": "text",
-            "rating": "float8",
-            "rounds": "int4",
-            "visible": "int4",
-            "last_played": "float8",
-            "wins": "int4",
-            "draws": "int4",
-            "losses": "int4",
-            "leaves": "int4",
-        }
+    "players": _kept(
+        "id text, rating float8, rounds int4, visible int4, last_played float8, "
+        "wins int4, draws int4, losses int4, leaves int4"
     ),
-    "names": Kept({"player": "text", "name": "text"}),
-    "hidden": Kept({"player": "text"}),
-    "rounds": Kept(
-        {
-            "number": "int8",
-            "server": "text",
-            "id": "text",
-            "map": "text",
-            "mode": "text",
-            "started_at": "float8",
-            "seconds": "float8",
-            "winner": "text",
-            "prediction": "float8",
-            "unrated": "text",
-            "voided": "int8",
-        }
+    "names": _kept("player text, name text"),
+    "hidden": _kept("player text"),
+    "rounds": _kept(
+        "number int8, server text, id text, map text, mode text, started_at float8, seconds float8, winner text, "
+        "prediction float8, unrated text, voided int8"
     ),
-    "participants": Kept(
-        {
-            "round": "int8",
-            "place": "int4",
-            "player": "text",
-            "side": "text",
-            "seconds_a": "float8",
-            "seconds_b": "float8",
-            "before": "float8",
-            "after": "float8",
-            "visible": "int4",
-            "quit": "int4",
-        },
+    "participants": _kept(
+        "round int8, place int4, player text, side text, seconds_a float8, seconds_b float8, before float8, "
+        "after float8, visible int4, quit int4",
         keys=2,
     ),
 }
@@ -139,13 +113,16 @@ class Changes:
 
     @property
     def anew(self) -> bool:
-        """Whether all rows of the pool go before these (`clearing`)."""
+        """Whether all rows of the pool go before these (`clear`)."""
         return self._anew
 
-    def clearing(self, pool: str) -> list[Statement]:
-        """Return what runs before `statements`: all rows of a pool go when it is written anew."""
-        anew, self._anew = self._anew, False
-        return [(f"DELETE FROM equipoise.{name} WHERE pool = $1", (pool,)) for name in KEPT] if anew else []
+    async def clear(self, connection: Connection, pool: str) -> None:
+        """Delete all rows of a pool, if it is written anew; before `statements`."""
+        if self._anew:
+            connection.extend()
+            for name in KEPT:
+                await connection.execute(f"DELETE FROM equipoise.{name} WHERE pool = $1", pool)
+        self._anew = False
 
     def statements(self, pool: str, condition: str = "") -> Iterator[Statement]:
         """Yield what writes them, each other rows, and forget them."""
