@@ -168,12 +168,19 @@ CASE WHEN voided IS NULL THEN unrated ELSE (
 ) END
 """
 _EXPECTED = "iif(rounds.prediction IS NULL, NULL, coalesce(rounds.said, rounds.balance_prediction, rounds.prediction))"
-_ROUND_COLUMNS = (
-    *("rounds.number", "id", "server", "rounds.pool", "map", "mode", "recorded_at", "started_at", "rounds.seconds"),
-    *("winner", "captures_a", "captures_b", "lineup", _EXPECTED, "rounds.prediction", _WHY_UNRATED, "pruned"),
-    *("voided IS NOT NULL", "balance_prediction IS NOT NULL"),
-)
-_ROUND = ", ".join(_ROUND_COLUMNS)
+_ROUND_COLUMNS = {
+    **{name: name for name in ("id", "server", "map", "mode", "started_at", "winner", "captures_a", "captures_b")},
+    **{name: f"rounds.{name}" for name in ("number", "pool", "seconds")},
+    "at": "recorded_at",
+    "lineup": "lineup",
+    "prediction": _EXPECTED,
+    "rating_prediction": "rounds.prediction",
+    "unrated": _WHY_UNRATED,
+    "pruned": "pruned",
+    "void": "voided IS NOT NULL",
+    "balanced": "balance_prediction IS NOT NULL",
+}
+_ROUND = ", ".join(_ROUND_COLUMNS.values())
 ROUNDS_AT_ONCE = 1000
 """Rated rounds that are read for figures of maps without letting a round pass: a few milliseconds."""
 NAMES_AT_ONCE = 2000
@@ -338,48 +345,12 @@ def plain(text: str) -> str:
 
 
 def _round(row: Sequence[Any]) -> StoredMatch:
-    (
-        number,
-        round_id,
-        server,
-        pool,
-        map_name,
-        mode,
-        at,
-        started_at,
-        seconds,
-        winner,
-        a,
-        b,
-        lineup,
-        prediction,
-        *others,
-    ) = row
-    rating_prediction, reason, is_pruned, void, team_prediction = others
-    players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
+    facts = dict(zip(_ROUND_COLUMNS, row, strict=True))
+    players = msgspec.json.decode(facts.pop("lineup"), type=tuple[LineupPlayer, ...])
     on_a, on_b = (tuple(player.id for player in players if player.side is side) for side in Side)
-    return StoredMatch(
-        number=number,
-        id=RoundId(round_id),
-        server=ServerId(server),
-        pool=pool,
-        map=map_name,
-        mode=Mode(mode),
-        at=at,
-        started_at=started_at,
-        seconds=seconds,
-        winner=winner and Side(winner),
-        captures_a=a,
-        captures_b=b,
-        lineup_a=on_a,
-        lineup_b=on_b,
-        prediction=prediction,
-        rating_prediction=rating_prediction,
-        unrated=reason,
-        pruned=bool(is_pruned),
-        void=bool(void),
-        balanced=bool(team_prediction),
-    )
+    facts |= {name: bool(facts[name]) for name in ("pruned", "void", "balanced")}
+    facts |= {"mode": Mode(facts["mode"]), "winner": facts["winner"] and Side(facts["winner"])}
+    return StoredMatch(**facts, lineup_a=on_a, lineup_b=on_b)
 
 
 def _played(columns: Sequence[Any]) -> Played:
