@@ -19,6 +19,7 @@ import msgspec
 from equipoise.core.model import LineupPlayer, PlayerId, ServerId, Side
 from equipoise.store.connection import reading
 from equipoise.store.player_rows import encoded
+from equipoise.store.round_rows import SCORES
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,7 @@ def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Pr
         (pool, limit),
     ).fetchall()
     # Read newest first, by the index, and turned round here.
-    score = {"a": 1.0, None: 0.5, "b": 0.0}
-    return [Prediction(at, chance, score[winner], unevenness) for at, chance, winner, unevenness in reversed(rows)]
+    return [Prediction(at, chance, SCORES[winner], unevenness) for at, chance, winner, unevenness in reversed(rows)]
 
 
 LATELY = 20
@@ -169,7 +169,6 @@ SELECT total(after - before), total((after - before) * few) FROM (
     FROM participants AS own WHERE pool = :pool AND player = :player ORDER BY round DESC LIMIT :rounds
 )
 """
-_SCORE = {"a": 1.0, None: 0.5, "b": 0.0}
 
 _squads = msgspec.json.Decoder(tuple[tuple[PlayerId, ...], ...])
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
@@ -198,7 +197,7 @@ def measured(db: sqlite3.Connection, page: Sequence[int]) -> list[Measurement]:
         for number, participants in groupby(db.execute(_SEATS, numbers_json), key=lambda row: row[0])
     }
     return [
-        Measurement(chance, spoken, unevenness, _SCORE[winner], _seats(seats.get(number, []), squads))
+        Measurement(chance, spoken, unevenness, SCORES[winner], _seats(seats.get(number, []), squads))
         for number, chance, spoken, unevenness, winner, squads in db.execute(_ROUNDS, numbers_json)
     ]
 

@@ -20,7 +20,7 @@ from equipoise.errors import ScriptError, StoreError
 from equipoise.store import player_rows, round_rows, sequence
 from equipoise.store.connection import reading, store_errors
 from equipoise.store.player_rows import Fingerprint, PlayerRow
-from equipoise.store.round_rows import counts_of, spans_of
+from equipoise.store.round_rows import SCORES, counts_of, spans_of
 from equipoise.store.sequence import Edit, Event, LearntSpread, MatchEvent, Snapshot
 
 SeeRound = Callable[[RecordRound, float], None]
@@ -318,9 +318,8 @@ class Past:
             f"AND prediction IS NOT NULL AND {column} IS NOT NULL ORDER BY number DESC LIMIT ?",
             (self._pool, after, most),
         ).fetchall()
-        score = {"a": 1.0, None: 0.5, "b": 0.0}
         return [
-            CalibrationSample(Mode(mode), map_name, chance, score[winner])
+            CalibrationSample(Mode(mode), map_name, chance, SCORES[winner])
             for mode, map_name, chance, winner in reversed(rows)
         ]
 
@@ -363,7 +362,9 @@ class Past:
             return self.now(player, window)
         # An edit notes the player as they were before it, so that no older row is needed.
         if self.pruned and next_edit is not None and (next_round is None or next_edit[0] < next_round[0]):
-            row = _row(player, *next_edit[1:]) if next_edit[1] is not None else None  # whatever was deleted before it
+            row = (
+                player_rows.then(player, *next_edit[1:]) if next_edit[1] is not None else None
+            )  # whatever was deleted before it
         else:
             row = self._row_before(player, values)
             # A gap in the player's own count of rounds: rows between the two were deleted.
@@ -384,10 +385,12 @@ class Past:
         if not last_edit[0] and not last_round[0]:
             return None
         if last_edit[0] > last_round[0]:
-            return _row(player, *last_edit[1:])
+            return player_rows.then(player, *last_edit[1:])
         (last,) = self._db.execute(_PLAYED, {**values, "since": last_edit[0]}).fetchone()
         _, points, rounds, visible, state = last_round
-        return _row(player, points, rounds, visible, last if last_edit[4] is None else max(last, last_edit[4]), state)
+        return player_rows.then(
+            player, points, rounds, visible, last if last_edit[4] is None else max(last, last_edit[4]), state
+        )
 
     def _deleted(self, player: PlayerId) -> StoreError:
         return StoreError(
@@ -427,11 +430,6 @@ class Past:
         undone = Undone(edit.action, edit.at, edit.who, before, own.after.rating)
         entries = (*rest, own) if back else rest
         return Struck(number, back, replace(edit, touched=entries), (player,), undone)
-
-
-def _row(player: PlayerId, rating: float, rounds: int, visible: int, played: float | None, state: str) -> PlayerRow:
-    plain = msgspec.json.decode(state, type=dict[str, object])
-    return PlayerRow(player, 0, rating, rounds, bool(visible), played, plain, ())
 
 
 def _refused(message: str) -> ScriptError:

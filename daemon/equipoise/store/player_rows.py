@@ -20,7 +20,7 @@ from sqlite_utils import Database
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, Side
 from equipoise.errors import RatingError
 from equipoise.store.connection import reading, store_errors
-from equipoise.store.notes import Audit
+from equipoise.store.notes import Audit, audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,12 @@ WITH back AS (
 UPDATE players SET rowid = (SELECT max(rowid) FROM players) + place FROM back WHERE players.rowid = back.row
 """
 
+_WRITE = """
+INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state) VALUES (?, ?, 1, ?, ?, ?, ?, ?)
+ON CONFLICT (pool, id) DO UPDATE SET version = version + 1, rating = excluded.rating, rounds = excluded.rounds,
+    visible = excluded.visible, state = excluded.state,
+"""
+
 _SEARCHED_AT_ONCE = 2_000
 """Players that one call of `search` looks through: it holds the store's thread for a few milliseconds."""
 
@@ -169,17 +175,10 @@ def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played:
     # Before the rows change: it subtracts what they were.
     count_crowd(db, pool, {change.id: (change.visible, change.after) for change in changes})
     gather(db, pool, [change.id for change in changes], played)
+    # `max`: a round that arrives late must not make a player look as if they had not come since.
     db.executemany(
-        """
-        INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
-        VALUES (?, ?, 1, ?, ?, ?, ?, ?)
-        ON CONFLICT (pool, id) DO UPDATE SET
-            version = version + 1, rating = excluded.rating, rounds = excluded.rounds,
-            visible = excluded.visible, state = excluded.state,
-            last_played = max(coalesce(last_played, excluded.last_played), excluded.last_played)
-        """,
+        f"{_WRITE} last_played = max(coalesce(last_played, excluded.last_played), excluded.last_played)",
         [
-            # `max` above: a round that arrives late must not make a player look as if they had not come since.
             (pool, change.id, change.after, change.rounds, change.visible, played, encoded(change.state))
             for change in changes
         ],
@@ -195,16 +194,10 @@ def gather(db: sqlite3.Connection, pool: str, ids: Sequence[PlayerId], played: f
     db.execute(_GATHER, values)
 
 
-def write(db: sqlite3.Connection, pool: str, rows: Sequence[PlayerRow]) -> None:
+def write(db: sqlite3.Connection, pool: str, rows: Iterable[PlayerRow]) -> None:
     """Replace players, or add them, whole but for their version and their name."""
     db.executemany(
-        """
-        INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
-        VALUES (?, ?, 1, ?, ?, ?, ?, ?)
-        ON CONFLICT (pool, id) DO UPDATE SET
-            version = version + 1, rating = excluded.rating, rounds = excluded.rounds,
-            visible = excluded.visible, state = excluded.state, last_played = excluded.last_played
-        """,
+        f"{_WRITE} last_played = excluded.last_played",
         [(pool, row.id, row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)) for row in rows],
     )
 
@@ -302,6 +295,10 @@ def encoded(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
+plain = msgspec.json.Decoder(dict[str, object]).decode
+"""Plain data of JSON text."""
+
+
 def _literally(text: str) -> str:
     return "".join(f"!{letter}" if letter in "!%_" else letter for letter in text)
 
@@ -311,17 +308,14 @@ _Columns = tuple[str, int, float, int, int, float | None, str, str | None]
 
 def _row(columns: _Columns, history: History = ()) -> PlayerRow:
     player, version, points, rounds, visible, last_played, state, name = columns
-    return PlayerRow(
-        id=PlayerId(player),
-        version=version,
-        rating=points,
-        rounds=rounds,
-        visible=bool(visible),
-        last_played=last_played,
-        state=msgspec.json.decode(state, type=dict[str, object]),
-        history=history,
-        name=name,
-    )
+    return PlayerRow(PlayerId(player), version, points, rounds, bool(visible), last_played, plain(state), history, name)
+
+
+def then(
+    player: PlayerId, rating: float, rounds: int, visible: int, last_played: float | None, state: str
+) -> PlayerRow:
+    """A player at another place of the sequence, by the columns of an edit or a round: without version and history."""
+    return _row((player, 0, rating, rounds, visible, last_played, state, None))
 
 
 # Fingerprints of pools, and the shared state of their systems.
@@ -330,7 +324,7 @@ def _row(columns: _Columns, history: History = ()) -> PlayerRow:
 def fingerprint(db: sqlite3.Connection, pool: str) -> Fingerprint | None:
     """The recorded fingerprint of a pool; None before its first start."""
     row = db.execute("SELECT system, params FROM pools WHERE pool = ?", (pool,)).fetchone()
-    return row and Fingerprint(row[0], _plain(row[1]))
+    return row and Fingerprint(row[0], plain(row[1]))
 
 
 def adopt_fingerprint(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float) -> None:
@@ -378,10 +372,6 @@ def take_over_shared(db: sqlite3.Connection, pool: str) -> None:
         db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
 
 
-def _plain(text: str) -> dict[str, object]:
-    return msgspec.json.decode(text, type=dict[str, object])
-
-
 # The sums over all players of a pool, kept in the transaction that changes a player.
 
 _OLD = """
@@ -401,7 +391,7 @@ _NEVER_PLAYED = "SELECT count(*) FROM players WHERE pool = :pool AND visible IN 
 def count_crowd(db: sqlite3.Connection, pool: str, players: Mapping[PlayerId, tuple[bool, float]]) -> None:
     """Take players into the sums, with whether they are visible and their rating; called before they are written."""
     sums = {visible: [0, 0.0, 0.0] for visible in (False, True)}
-    old = db.execute(_OLD, {"pool": pool, "players": msgspec.json.encode(list(players)).decode()})
+    old = db.execute(_OLD, {"pool": pool, "players": encoded(list(players))})
     for sign, rows in ((-1, old), (1, players.values())):
         for visible, points in rows:
             row = sums[bool(visible)]
@@ -481,6 +471,15 @@ def forgetting(db: sqlite3.Connection) -> list[InForgetting]:
     """Return who is being forgotten."""
     rows = db.execute("SELECT player, stand_in FROM forgetting ORDER BY stand_in")
     return [InForgetting(PlayerId(player), PlayerId(stand_in)) for player, stand_in in rows]
+
+
+def begin_forgetting(db: sqlite3.Connection, someone: InForgetting, entry: Audit) -> PlayerId:
+    """Write into the journal who is to be forgotten, and by whom; returns the stand-in, which was there before if an
+    earlier attempt failed.
+    """
+    db.execute("INSERT OR IGNORE INTO forgetting (player, stand_in) VALUES (?, ?)", someone)
+    audit(db, entry)
+    return next(row.stand_in for row in forgetting(db) if row.player == someone.player)
 
 
 def note_untold(db: sqlite3.Connection, pools: Iterable[str], someone: InForgetting, entry: Audit) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ from equipoise.files import open_private
 from equipoise.store import notes, past, player_rows, round_rows, sequence
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, Undone, UndoStrike, VoidStrike
-from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded
+from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded, plain
 from equipoise.store.round_rows import RatedRound, replayed_columns
 from equipoise.store.sequence import Edit, MatchEvent, Snapshot, columns
 from equipoise.workers import Job
@@ -265,37 +265,31 @@ class Outcome:
     def round(self, number: int, rated: RatedRound, skill_at_start: Mapping[PlayerId, float] | None) -> None:
         """A round that was rated anew."""
         skills = None if skill_at_start is None else encoded(skill_at_start)
-        row = number, rated.prediction, rated.said, rated.unevenness, skills
-        self._add("rounds VALUES (?, ?, ?, ?, ?)", (row,))
-        self._add(
-            "participants VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            ((number, change.id, *replayed_columns(change)) for change in rated.changes),
-        )
+        self._add("rounds", [(number, rated.prediction, rated.said, rated.unevenness, skills)])
+        self._add("participants", [(number, change.id, *replayed_columns(change)) for change in rated.changes])
 
     def edit(self, edit: Edit) -> None:
         """An edit that was replayed."""
-        self._add(
-            "edited VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ((edit.number, entry.id, *columns(entry.before), *columns(entry.after)) for entry in edit.touched),
-        )
+        rows = [(edit.number, entry.id, *columns(entry.before), *columns(entry.after)) for entry in edit.touched]
+        self._add("edited", rows)
 
     def player(self, row: PlayerRow) -> None:
         """A player at the end."""
-        self._add("players VALUES (?, ?, ?, ?, ?, ?)", ((one_row.id, *columns(one_row)) for one_row in (row,)))
+        self._add("players", [(row.id, *columns(row))])
 
     def shared(self, parts: Mapping[str, object]) -> None:
         """All parts of the system's shared state at the end."""
-        self._add("replaced VALUES (?)", (("shared",),))
-        self._add("shared VALUES (?, ?)", ((key, encoded(part)) for key, part in parts.items()))
+        self._add("replaced", [("shared",)])
+        self._add("shared", [(key, encoded(part)) for key, part in parts.items()])
 
     def snapshot(self, snapshot: Snapshot) -> None:
         """Write what a sequential system holds at the end."""
         made_by = snapshot.fingerprint
-        self._add("snapshots VALUES (?, ?, ?)", ((made_by.system, encoded(made_by.params), snapshot.data),))
+        self._add("snapshots", [(made_by.system, encoded(made_by.params), snapshot.data)])
 
-    def _add(self, places: str, rows: Iterable[tuple[object, ...]]) -> None:
-        if self._db is not None:
-            self._db.executemany(f"INSERT INTO {places}", rows)
+    def _add(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if self._db is not None and rows:
+            self._db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
 
 
 @contextmanager
@@ -361,7 +355,7 @@ def take_over(db: sqlite3.Connection, pool: str, edit: int, *, whole: bool = Fal
 
 def _take_over_snapshot(db: sqlite3.Connection, pool: str, edit: int) -> None:
     for system, params, data in db.execute("SELECT system, params, data FROM outcome.snapshots").fetchall():
-        made_by = Fingerprint(system, msgspec.json.decode(params, type=dict[str, object]))
+        made_by = Fingerprint(system, plain(params))
         sequence.keep(db, pool, Snapshot("system", edit, made_by, data), edit)
 
 
@@ -522,11 +516,4 @@ def rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound, *
 def _rewrite_players(db: sqlite3.Connection, pool: str, replay: Replay) -> None:
     """All players with a row, also those whose rating an admin set and who never played."""
     ids = [PlayerId(player) for (player,) in db.execute("SELECT id FROM players WHERE pool = ?", (pool,))]
-    rows = map(replay.player, ids)
-    db.executemany(
-        """
-        UPDATE players SET version = version + 1, rating = ?, rounds = ?, visible = ?, last_played = ?, state = ?
-        WHERE pool = ? AND id = ?
-        """,
-        [(row.rating, row.rounds, row.visible, row.last_played, encoded(row.state), pool, row.id) for row in rows],
-    )
+    player_rows.write(db, pool, map(replay.player, ids))

@@ -19,7 +19,7 @@ from msgspec import Meta
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import Count
 from equipoise.core.memory import replaces
-from equipoise.core.model import Counts, Participant, PlayerId, Round, RoundId, ServerId, Side, Span
+from equipoise.core.model import Counts, Participant, PlayerId, RoundId, ServerId, Side, Span
 from equipoise.store import player_rows
 from equipoise.store.player_rows import Change, PlayerRow, SharedParts, encoded
 
@@ -81,6 +81,9 @@ class Submission(Protocol):
     def undo(self) -> None:
         """Undo in memory what `rate` did; does nothing if it was not called, or was undone already."""
 
+
+SCORES = {"a": 1.0, None: 0.5, "b": 0.0}
+"""The score of side A by the winner of a round."""
 
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Duration = Annotated[float, Meta(ge=0.0)]
@@ -185,19 +188,33 @@ def next_number(db: sqlite3.Connection) -> int:
 def insert(db: sqlite3.Connection, pool: str, record: RecordRound, answer: RatedRound, at: float) -> int:
     """Write a round and what it did to its participants, whose players are stored already; return its number."""
     game_round = record.round
-    number = db.execute(
-        """
-        INSERT INTO rounds (
-            number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
-            partial, waiting, lineup, squads, bots, skill_at_start, unrated, prediction, said, unevenness,
-            recorded_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            *(next_number(db), *_facts(pool, game_round), _skill_at_start(record)),
-            *(answer.unrated, answer.prediction, answer.said, answer.unevenness, at),
-        ),
-    ).lastrowid
+    row = {
+        "number": next_number(db),
+        "server": game_round.server,
+        "id": game_round.id,
+        "pool": pool,
+        "session": game_round.session,
+        "map": game_round.map,
+        "mode": game_round.mode.value,
+        "started_at": game_round.started_at,
+        "seconds": game_round.seconds,
+        "winner": game_round.winner and game_round.winner.value,
+        "captures_a": game_round.captures_a,
+        "captures_b": game_round.captures_b,
+        "partial": game_round.partial,
+        "waiting": game_round.waiting,
+        "lineup": encoded(game_round.lineup),
+        "squads": encoded(game_round.squads) if game_round.squads else None,
+        "bots": written_spans(game_round.bots),
+        "skill_at_start": None if record.skill_at_start is None else encoded(record.skill_at_start),
+        "unrated": answer.unrated,
+        "prediction": answer.prediction,
+        "said": answer.said,
+        "unevenness": answer.unevenness,
+        "recorded_at": at,
+    }
+    statement = f"INSERT INTO rounds ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+    number = db.execute(statement, tuple(row.values())).lastrowid
     assert number is not None
     participants_by_id = {participant.id: participant for participant in record.participants}
     quits = {presence.id for presence in game_round.presences if presence.left}
@@ -236,27 +253,6 @@ def memory_at(db: sqlite3.Connection, server: ServerId) -> float:
     return math.inf if row is None else float(row[0])
 
 
-def _facts(pool: str, game_round: Round) -> tuple[object, ...]:
-    return (
-        game_round.server,
-        game_round.id,
-        pool,
-        game_round.session,
-        game_round.map,
-        game_round.mode.value,
-        game_round.started_at,
-        game_round.seconds,
-        game_round.winner and game_round.winner.value,
-        game_round.captures_a,
-        game_round.captures_b,
-        game_round.partial,
-        game_round.waiting,
-        encoded(game_round.lineup),
-        encoded(game_round.squads) if game_round.squads else None,
-        written_spans(game_round.bots),
-    )
-
-
 def _row(place: int, change: Change, participant: Participant, left: bool) -> tuple[object, ...]:
     """The columns of `PARTICIPANT`."""
     return (
@@ -276,10 +272,6 @@ def _row(place: int, change: Change, participant: Participant, left: bool) -> tu
         written_spans(participant.spans),
         written_counts(participant.counts),
     )
-
-
-def _skill_at_start(record: RecordRound) -> str | None:
-    return None if record.skill_at_start is None else encoded(record.skill_at_start)
 
 
 def _changes(db: sqlite3.Connection, number: int) -> tuple[Change, ...]:

@@ -25,7 +25,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import PoolMoved, StoreError
 from equipoise.store import notes, player_rows, round_rows
 from equipoise.store.notes import Audit
-from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded, load
+from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded, load, plain
 from equipoise.store.round_rows import next_number
 
 Purpose = Literal["system", "balance"]
@@ -74,7 +74,7 @@ def newest(db: sqlite3.Connection, pool: str, purpose: Purpose, most: int = sys.
     """The newest that is whole, of those after at most event `most`; None: there is none. Damaged ones are logged."""
     for number, system, params, base, digest, data in db.execute(_NEWEST, (pool, purpose, most)):
         if sha256(data).hexdigest() == digest:
-            made_by = Fingerprint(system, msgspec.json.decode(params, type=dict[str, object]))
+            made_by = Fingerprint(system, plain(params))
             return Snapshot(purpose, number, made_by, data, bool(base))
         log.warning("the snapshot after event %d is damaged: an older one is used", number, extra={"pool": pool})
     return None
@@ -348,7 +348,7 @@ def learnt_spread(db: sqlite3.Connection, pool: str) -> LearntSpread | None:
     if (row := db.execute(last, (pool,)).fetchone()) is None:
         return None
     number, at, detail = row
-    return msgspec.convert({**_plain(detail), "number": number, "at": at}, LearntSpread)
+    return msgspec.convert({**plain(detail), "number": number, "at": at}, LearntSpread)
 
 
 def calibrations(db: sqlite3.Connection, pool: str) -> list[Edit]:
@@ -358,14 +358,13 @@ def calibrations(db: sqlite3.Connection, pool: str) -> list[Edit]:
         "ORDER BY number",
         (pool,),
     )
-    return [Edit(number, at, who, action, _plain(detail)) for number, at, who, action, detail in rows]
+    return [Edit(number, at, who, action, plain(detail)) for number, at, who, action, detail in rows]
 
 
 def refitted_at(db: sqlite3.Connection, pool: str) -> float | None:
     """Return when a pool was last refitted, in seconds since the epoch; None: never."""
-    at: float | None = db.execute("SELECT max(at) FROM edits WHERE pool = ? AND action = 'refit'", (pool,)).fetchone()[
-        0
-    ]
+    last = "SELECT max(at) FROM edits WHERE pool = ? AND action = 'refit'"
+    at: float | None = db.execute(last, (pool,)).fetchone()[0]
     return at
 
 
@@ -397,8 +396,8 @@ def edits(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Edit]:
     while rows := db.execute(_EDITS, (pool, after, PAGE)).fetchall():
         for number, at, who, action, detail, parts_json in rows:
             after = number
-            parts = None if parts_json is None else _plain(parts_json)
-            yield Edit(number, at, who, action, _plain(detail), tuple(touched(db, number)), parts)
+            parts = None if parts_json is None else plain(parts_json)
+            yield Edit(number, at, who, action, plain(detail), tuple(touched(db, number)), parts)
 
 
 def touched(db: sqlite3.Connection, number: int, *, struck: bool = False) -> list[Touched]:
@@ -445,19 +444,7 @@ def columns(row: PlayerRow | None) -> tuple[object, ...]:
     return row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)
 
 
-def _plain(text: str) -> dict[str, object]:
-    return msgspec.json.decode(text, type=dict[str, object])
-
-
-_Row = tuple[float, int, int, float | None, str]
-
-
 def _touched(columns: tuple[Any, ...]) -> Touched:
     player = PlayerId(columns[0])
-    before = None if columns[1] is None else _row(player, columns[1:6])
-    return Touched(player, before, _row(player, columns[6:11]))
-
-
-def _row(player: PlayerId, columns: _Row) -> PlayerRow:
-    points, rounds, visible, last_played, state = columns
-    return PlayerRow(player, 0, points, rounds, bool(visible), last_played, _plain(state), ())
+    before = None if columns[1] is None else player_rows.then(player, *columns[1:6])
+    return Touched(player, before, player_rows.then(player, *columns[6:11]))

@@ -78,7 +78,7 @@ from equipoise.store.notes import (
     SessionMemory,
 )
 from equipoise.store.past import Strike
-from equipoise.store.player_rows import InForgetting, PlayerRow, RenamedSnapshot
+from equipoise.store.player_rows import PlayerRow, RenamedSnapshot
 from equipoise.store.recalculation import (
     CalibrationFit,
     CalibrationFound,
@@ -277,6 +277,7 @@ class Store:
     untold = _reads(player_rows.untold)
     told = _writes(player_rows.told)
     forgetting = _reads(player_rows.forgetting)
+    begin_forgetting = _writes(player_rows.begin_forgetting)
 
     memory = _reads_noted(round_rows.memory)
     memory_at = _reads_noted(round_rows.memory_at)
@@ -574,18 +575,6 @@ class Store:
         """Return every row that names a player, by table, without the ids of others; rounds do not wait for it."""
         await self._read_noted(lambda _: None)
         return await asyncio.to_thread(player_rows.rows_about, self.path, player)
-
-    async def begin_forgetting(self, someone: InForgetting, entry: Audit) -> PlayerId:
-        """Write into the journal who is to be forgotten, and by whom; returns the stand-in, which was there before if
-        an earlier attempt failed.
-        """
-
-        def begin(db: Connection) -> PlayerId:
-            db.execute("INSERT OR IGNORE INTO forgetting (player, stand_in) VALUES (?, ?)", someone)
-            notes.audit(db, entry)
-            return next(row.stand_in for row in player_rows.forgetting(db) if row.player == someone.player)
-
-        return await self._write(begin)
 
     async def forget(self, renamed: RenamedSnapshot) -> None:
         """Forget who stands in the journal, and write the whole file anew; other calls fail meanwhile.
