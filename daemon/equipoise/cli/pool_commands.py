@@ -578,19 +578,19 @@ def import_pool(
     if spread and not hlstatsx:
         raise click.UsageError("--spread is for --hlstatsx.")
     os.umask(PRIVATE)
-    how = {"overwrite": overwrite, "yes": yes, "as_json": as_json}
     try:
         if source is not None:
             from equipoise.cli.pool_files import import_export
 
             import_export(path, name, source, as_json=as_json)
             return
-        from equipoise.cli.pool_files import import_hlstatsx, import_table
+        from equipoise.cli.pool_files import FirstRatings
 
+        first = FirstRatings(path, name, overwrite=overwrite, yes=yes, as_json=as_json)
         if table is not None:
-            import_table(path, name, table, **how)
+            first.table(table)
         else:
-            import_hlstatsx(path, name, hlstatsx, game=game, spread=spread, **how)
+            first.hlstatsx(hlstatsx, game, spread)
     except FileError as error:
         stop(f"{error.file or source or table or hlstatsx[-1]}: {error}; nothing was imported")
     except (ConfigError, RatingError, ScriptError, StoreRefused) as error:

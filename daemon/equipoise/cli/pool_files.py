@@ -26,7 +26,7 @@ import msgspec
 
 from equipoise import config, ratings
 from equipoise.cli.client import Client, Unreachable, one_pool
-from equipoise.cli.options import FAILED, INTERRUPTED, confirm, past, say_opened, stop
+from equipoise.cli.options import FAILED, INTERRUPTED, confirm, past, stop
 from equipoise.cli.output import counted, json_text, print_table, progress
 from equipoise.cli.sharing import followed, opened
 from equipoise.core.model import PlayerId
@@ -311,40 +311,6 @@ class Found:
     histogram: list[tuple[float, float, int]]
 
 
-def import_table(path: Path, name: str | None, source: Path, *, overwrite: bool, yes: bool, as_json: bool) -> None:
-    """Ratings from a table. FileError, ConfigError, StoreError: why not; then nothing was changed."""
-    run = _FirstRatings.of(path, name)
-    with _opened(source) as data:
-        table = Wanted(read_table(data[:]), source.name)
-    asyncio.run(run.run(table, overwrite=overwrite, yes=yes, as_json=as_json))
-
-
-def import_hlstatsx(
-    path: Path,
-    name: str | None,
-    sources: Sequence[Path],
-    *,
-    game: str,
-    spread: float | None,
-    overwrite: bool,
-    yes: bool,
-    as_json: bool,
-) -> None:
-    """The order of HLstatsX:CE as ratings. FileError, ConfigError, StoreError: why not; then nothing was changed."""
-    run = _FirstRatings.of(path, name)
-    with ExitStack() as stack:
-        players = read({str(source): stack.enter_context(_opened(source)) for source in sources}, game)
-    order = {player: person.skill for player, person in players.listed.items()}
-    ratings = quantiles(order, run.newcomer, run.spread if spread is None else spread)
-    table = Wanted(
-        [FirstRating(player, ratings[player]) for player in sorted(order, key=lambda player: (-order[player], player))],
-        f"HLstatsX:CE, {game}",
-        {player: person.name for player, person in players.listed.items()},
-        players.skipped,
-    )
-    asyncio.run(run.run(table, overwrite=overwrite, yes=yes, as_json=as_json))
-
-
 @contextmanager
 def _opened(source: Path) -> Iterator[mmap]:
     """A file as bytes that are read when they are looked at: a dump may be larger than the memory."""
@@ -357,60 +323,78 @@ def _opened(source: Path) -> Iterator[mmap]:
             yield data
 
 
-class _FirstRatings:
-    def __init__(self, whole: config.Config, pool: str, system: System[Any]) -> None:
-        self._whole, self._pool, self._system = whole, pool, system
-        self.newcomer = system.summary(NOBODY).rating
-        deviation = system.deviation(NOBODY)
-        self.spread = 200.0 if deviation is None else deviation / 2
+class FirstRatings:
+    """First ratings for players of a pool. FileError, ConfigError, StoreError: why not; then nothing was changed."""
 
-    @classmethod
-    def of(cls, path: Path, name: str | None) -> _FirstRatings:
-        whole = config.load(path, os.environ)
-        name = name or whole.pool(None).name
-        return cls(whole, name, configured(whole, name))
+    def __init__(self, path: Path, name: str | None, *, overwrite: bool, yes: bool, as_json: bool) -> None:
+        self._whole = config.load(path, os.environ)
+        self._pool = name or self._whole.pool(None).name
+        self._system = configured(self._whole, self._pool)
+        self._overwrite, self._yes, self._as_json = overwrite, yes, as_json
 
-    async def run(self, wanted: Wanted, *, overwrite: bool, yes: bool, as_json: bool) -> None:
+    def table(self, source: Path) -> None:
+        """Take the ratings of a table."""
+        with _opened(source) as data:
+            table = Wanted(read_table(data[:]), source.name)
+        asyncio.run(self._run(table))
+
+    def hlstatsx(self, sources: Sequence[Path], game: str, spread: float | None) -> None:
+        """Take the order of HLstatsX:CE as ratings around a newcomer's."""
+        with ExitStack() as stack:
+            players = read({str(source): stack.enter_context(_opened(source)) for source in sources}, game)
+        order = {player: person.skill for player, person in players.listed.items()}
+        deviation = self._system.deviation(NOBODY)
+        usual = 200.0 if deviation is None else deviation / 2
+        newcomer = self._system.summary(NOBODY).rating
+        ratings = quantiles(order, newcomer, usual if spread is None else spread)
+        ranked = sorted(order, key=lambda player: (-order[player], player))
+        table = Wanted(
+            [FirstRating(player, ratings[player]) for player in ranked],
+            f"HLstatsX:CE, {game}",
+            {player: person.name for player, person in players.listed.items()},
+            players.skipped,
+        )
+        asyncio.run(self._run(table))
+
+    async def _run(self, wanted: Wanted) -> None:
         """Work out what would change, show it, ask and write; while a daemon runs, only the first two."""
-        path = self._whole.directory / config.STORE
-        store = Store(path, create=False)
+        why_not: str | None = "--yes imports them"
         try:
-            await store.open()
+            async with opened(self._whole) as store:
+                refuse_waiting(self._whole.directory, self._pool)
+                async with followed(self._whole, self._pool, configured(self._whole, self._pool), store) as replica:
+                    trial, rows = await self._looked(store, wanted)
+                    if rows and (self._yes or _agreed(as_json=self._as_json)):
+                        await self._write(store, wanted, rows, replica)
+                        why_not = None
         except StoreInUse as error:
-            if yes:
+            if self._yes:
                 raise
-            trial, _ = await self._looked(Beside(path), wanted, overwrite=overwrite, as_json=as_json)
-            _report_first_ratings(trial, as_json=as_json, why_not=f"{error}; then import with --yes")
-            return
-        say_opened(store.path)
-        written = False
-        try:
-            refuse_waiting(self._whole.directory, self._pool)
-            async with followed(self._whole, self._pool, configured(self._whole, self._pool), store) as replica:
-                trial, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
-                if rows and (yes or _agreed(as_json=as_json)):
-                    await self._write(store, wanted, rows, replica)
-                    written = True
-        finally:
-            await store.close()
-        _report_first_ratings(trial, as_json=as_json, why_not=None if written else "--yes imports them")
+            trial, _ = await self._looked(Beside(self._whole.directory / config.STORE), wanted)
+            why_not = f"{error}; then import with --yes"
+        _report_first_ratings(trial, as_json=self._as_json, why_not=why_not)
 
-    async def _looked(
-        self, store: Store | Beside, wanted: Wanted, *, overwrite: bool, as_json: bool
-    ) -> tuple[Found, list[PlayerRow]]:
+    async def _looked(self, store: Store | Beside, wanted: Wanted) -> tuple[Found, list[PlayerRow]]:
         """Return what would change, to be shown; ConfigError unless the configured system makes the stored ratings."""
         fingerprint = await store.fingerprint(self._pool)
         if fingerprint is not None:
             check(self._pool, fingerprint, self._system)
-        rows, skips = await self._rows(store, wanted, overwrite=overwrite)
-        trial = self._found(wanted, rows, wanted.skipped + skips)
-        if not as_json:
+        rows, skips = await self._rows(store, wanted)
+        trial = Found(
+            self._pool,
+            len(rows),
+            dict((wanted.skipped + skips).most_common()),
+            [
+                Highest(row.id, wanted.names.get(row.id), row.rating)
+                for row in sorted(rows, key=lambda row: -row.rating)[:HIGHEST]
+            ],
+            bins([row.rating for row in rows]) if rows else [],
+        )
+        if not self._as_json:
             _show_first_ratings(trial)
         return trial, rows
 
-    async def _rows(
-        self, store: Store | Beside, wanted: Wanted, *, overwrite: bool
-    ) -> tuple[list[PlayerRow], Counter[str]]:
+    async def _rows(self, store: Store | Beside, wanted: Wanted) -> tuple[list[PlayerRow], Counter[str]]:
         """The players as they will be, and why others stay as they are."""
         rows: list[PlayerRow] = []
         skips: Counter[str] = Counter()
@@ -420,7 +404,7 @@ class _FirstRatings:
             for line in batch:
                 row = present.get(line.player)
                 # Who was only imported or set before may be imported again: no round has built on it.
-                if row is not None and row.last_played is not None and not overwrite:
+                if row is not None and row.last_played is not None and not self._overwrite:
                     skips["players who have rated rounds here (--overwrite)"] += 1
                     continue
                 rows.append(self._row(line, row))
@@ -440,16 +424,6 @@ class _FirstRatings:
         summary, state = system.summary(player), system.state(player)
         system.forget(player)
         return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, summary.last_played, state, ())
-
-    def _found(self, wanted: Wanted, rows: Sequence[PlayerRow], skipped: Counter[str]) -> Found:
-        highest = sorted(rows, key=lambda row: -row.rating)[:HIGHEST]
-        return Found(
-            self._pool,
-            len(rows),
-            dict(skipped.most_common()),
-            [Highest(row.id, wanted.names.get(row.id), row.rating) for row in highest],
-            bins([row.rating for row in rows]) if rows else [],
-        )
 
     async def _write(self, store: Store, wanted: Wanted, rows: Sequence[PlayerRow], shared: SharedPool | None) -> None:
         from equipoise.app import SystemClock
