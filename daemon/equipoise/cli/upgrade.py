@@ -124,10 +124,6 @@ class Machine:
         notes = game_folders.remembered(self.path.parent)
         return {name: Path(places["mod"]) for name, places in notes.items() if "mod" in places}
 
-    def store_format(self) -> int:
-        """Return the number of the store's format; 0 where there is no store."""
-        return _format(self.store)
-
 
 def _running(url: str) -> str | None:
     # Without the machine's proxy, which would be asked for an address of this machine.
@@ -144,6 +140,7 @@ def _running(url: str) -> str | None:
 
 
 def _format(store: Path) -> int:
+    """Return the number of a store's format; 0 where there is no store."""
     if not store.exists():
         return 0
     with closing(reading(store)) as db:
@@ -489,7 +486,7 @@ class _BackSteps(_Steps):
             raise ConfigError("it does not run: name the wheel of the version before, --back FILE", file=self._other)
         self._check_configuration(self.program, self._other)
         # `kept` is noted once the store was replaced: a second run must not replace it again.
-        self._ahead = self.noted.kept is None and self.machine.store_format() > old
+        self._ahead = self.noted.kept is None and _format(self.machine.store) > old
         if self._ahead:
             if self.machine.running is not None and not self.machine.has_unit:
                 raise ConfigError("the daemon runs, and its store is to be replaced: stop it. Nothing was changed")

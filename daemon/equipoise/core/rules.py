@@ -25,31 +25,11 @@ Level = Literal["off", "rate", "balance"]
 """`off`: the script leaves the game alone; `rate`: rounds are rated and nothing is ordered; `balance`: everything."""
 
 # Alphabetical, as the example of the configuration lists them.
-DEFAULT_LEVELS: Mapping[str, Level] = {
-    "achievement_": "off",
-    "ba_": "off",
-    "bhop_": "off",
-    "deathrun_": "off",
-    "dr_": "off",
-    "duel_": "off",
-    "idle_": "off",
-    "jail_": "off",
-    "jb_": "off",
-    "jump_": "off",
-    "mg_": "off",
-    "mge_": "off",
-    "ph_": "off",
-    "slender_": "off",
-    "surf_": "off",
-    "tfdb_": "off",
-    "tow_": "off",
-    "tr_": "off",
-    "trade_": "off",
-    "vsh_": "off",
-    "ze_": "off",
-    "zf_": "off",
-    "zi_": "off",
-}
+_OTHER_GAME_MODES = (
+    "achievement_ ba_ bhop_ deathrun_ dr_ duel_ idle_ jail_ jb_ jump_ mg_ mge_ ph_ slender_ surf_ tfdb_ tow_ tr_ "
+    "trade_ vsh_ ze_ zf_ zi_"
+)
+DEFAULT_LEVELS: Mapping[str, Level] = dict.fromkeys(_OTHER_GAME_MODES.split(), "off")
 """By prefix: maps of other game modes. The configuration adds to them and overrides them."""
 
 
