@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import click
 from rich.console import Console
@@ -34,14 +34,9 @@ T = TypeVar("T")
 GameName = Literal["tf2", "ns2"]
 
 
-class Usual(NamedTuple):
-    """The length of an evening and the number of its people, if no option says otherwise."""
-
-    rounds: int
-    players: int
-
-
-USUAL: dict[GameName, Usual] = {"tf2": Usual(100, 12), "ns2": Usual(200, 12)}
+USUAL: dict[GameName, int] = {"tf2": 100, "ns2": 200}
+"""Rounds of an evening, if no option says otherwise; `PEOPLE` play in it."""
+PEOPLE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +121,7 @@ def demo(
                 if servers > 1:
                     raise click.UsageError(f"--servers {servers} play until Ctrl-C: add --serve")
                 name = game or "tf2"
-                options = Options(name, rounds or USUAL[name].rounds, seed, players or USUAL[name].players)
+                options = Options(name, rounds or USUAL[name], seed, players or PEOPLE)
                 pace = speed if speed is not None else float(live)
                 with _stage(console, pace, live=live, quiet=json_only) as stage:
                     summary = asyncio.run(_until_signalled(run(options, home, stage)))

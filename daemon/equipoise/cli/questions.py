@@ -16,11 +16,6 @@ from equipoise.install.server_files import check_name, check_rcon
 T = TypeVar("T")
 
 
-def on_terminal() -> bool:
-    """Whether there is a person who can answer."""
-    return sys.stdin.isatty()
-
-
 def server_names(usual: str) -> tuple[str, ...]:
     """The game servers' names."""
 
@@ -58,7 +53,7 @@ def web_admin_address(name: str) -> str | None:
 
 def web_admin_user(name: str) -> str:
     """The user of an NS2 server's web admin; ConfigError without a terminal."""
-    if not on_terminal():
+    if not sys.stdin.isatty():
         raise ConfigError(f"the web admin of {name} needs its user: --rcon-user")
     return str(click.prompt(f"User of {name}'s web admin, its -webuser"))
 
@@ -84,7 +79,7 @@ def rcon_password(name: str, file: str | None) -> str:
                 password = str(stream.read(4096)).strip()
         except (OSError, ValueError) as error:
             raise ConfigError(getattr(error, "strerror", None) or "not a text file", file=file) from None
-    elif on_terminal():
+    elif sys.stdin.isatty():
         password = str(click.prompt(f"RCON password of {name}", hide_input=True))
     else:
         raise ConfigError(f"RCON of {name} needs its password: --rcon-password-file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -110,7 +111,7 @@ def init(
         }
         pool = None
         if not command or names or rules == "source" or join or any(options.values()) or not config.exists():
-            servers = _new_servers(names, game, options, asks=questions.on_terminal() and not yes)
+            servers = _new_servers(names, game, options, asks=sys.stdin.isatty() and not yes)
             preparation = prepare_new(directory, servers, rules)
             with preparation.applied():
                 if join is not None:

@@ -19,7 +19,6 @@ import click
 from equipoise.cli.client import Client, Unreachable, pool_options, print_json, remote
 from equipoise.cli.options import PRIVATE, config_option, confirm, examples, say_opened, stop, yes_option
 from equipoise.cli.output import counted
-from equipoise.cli.questions import on_terminal
 from equipoise.errors import CommitUnknown, ConfigError, EquipoiseError, LogError, LogRefused
 
 if TYPE_CHECKING:
@@ -216,7 +215,7 @@ def _configured(
     password = None
     if before is not None and password_file is None:
         password_file = before.password_file
-    elif password_file == "-" or (password_file is None and on_terminal()):
+    elif password_file == "-" or (password_file is None and sys.stdin.isatty()):
         password = _password(url, asks=password_file is None)
         password_file = PASSWORD.format(pool=pool.name) if password else ""
     with _written(path, pool.name, url, password_file or "", password):
