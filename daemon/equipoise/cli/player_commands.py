@@ -11,6 +11,7 @@ import click
 from equipoise.cli import Group
 from equipoise.cli.client import (
     Client,
+    Command,
     connected,
     limited,
     listing,
@@ -48,6 +49,11 @@ def player() -> None:
     """Players of a pool."""
 
 
+def of_player(command: Command) -> Command:
+    """Give a command the daemon's client, and the player whom it is about."""
+    return remote(pool_option(click.argument("player_id", metavar="ID", shell_complete=players)(command)))
+
+
 @player.command(
     "show",
     epilog=examples(
@@ -57,9 +63,7 @@ def player() -> None:
         "equipoise player show gaben",
     ),
 )
-@remote
-@pool_option
-@click.argument("player_id", metavar="ID", shell_complete=players)
+@of_player
 def show_player(client: Client, player_id: str, pool: str | None, as_json: bool) -> None:
     """Show a player: by SteamID64, STEAM_0:1:…, [U:1:…], profile address, or a name that only one player has."""
     answer = client.get("players", player_id, pool=pool)
@@ -256,11 +260,9 @@ MOST_SHOWN = 20
 
 
 @player.command("set", epilog=examples("equipoise player set 76561197960287930 1500"))
-@remote
-@pool_option
+@of_player
 @yes_option
 @click.option("--new", is_flag=True, help="The player may be one who was never seen here.")
-@click.argument("player_id", metavar="ID", shell_complete=players)
 @click.argument("rating", type=float)
 def set_player(
     client: Client, player_id: str, rating: float, pool: str | None, *, new: bool, yes: bool, as_json: bool
@@ -275,10 +277,8 @@ def set_player(
 
 
 @player.command("reset", epilog=examples("equipoise player reset 76561197960287930"))
-@remote
-@pool_option
+@of_player
 @yes_option
-@click.argument("player_id", metavar="ID", shell_complete=players)
 def reset_player(client: Client, player_id: str, pool: str | None, *, yes: bool, as_json: bool) -> None:
     """Make a player a newcomer again: their rating and their rounds are forgotten."""
     refuse_silence(yes=yes)
@@ -289,11 +289,9 @@ def reset_player(client: Client, player_id: str, pool: str | None, *, yes: bool,
 
 
 @player.command("undo", epilog=examples("equipoise player undo 76561197960287930 --dry-run"))
-@remote
-@pool_option
+@of_player
 @dry_run_option
 @yes_option
-@click.argument("player_id", metavar="ID", shell_complete=players)
 def undo_edit(client: Client, player_id: str, pool: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Take back the last set, reset or import of a player; a second undo applies it again.
 
@@ -327,18 +325,14 @@ def undo_edit(client: Client, player_id: str, pool: str | None, *, dry_run: bool
 
 
 @player.command("hide", epilog=examples("equipoise player hide 76561197960287930"))
-@remote
-@pool_option
-@click.argument("player_id", metavar="ID", shell_complete=players)
+@of_player
 def hide_player(client: Client, player_id: str, pool: str | None, *, as_json: bool) -> None:
     """Show a player nowhere but to admins: no leaderboard, no list of others has them. Their rounds are rated."""
     _hide(client, player_id, pool, hide=True, as_json=as_json)
 
 
 @player.command("unhide", epilog=examples("equipoise player unhide 76561197960287930"))
-@remote
-@pool_option
-@click.argument("player_id", metavar="ID", shell_complete=players)
+@of_player
 def unhide_player(client: Client, player_id: str, pool: str | None, *, as_json: bool) -> None:
     """Show a hidden player again, also one who hid with the chat command `hide`."""
     _hide(client, player_id, pool, hide=False, as_json=as_json)
@@ -365,11 +359,9 @@ def export_player(client: Client, player_id: str, pool: str | None) -> None:
     "forget",
     epilog=examples("equipoise player forget 76561197960287930 --dry-run", "equipoise player forget gaben --yes"),
 )
-@remote
-@pool_option
+@of_player
 @dry_run_option
 @yes_option
-@click.argument("player_id", metavar="ID", shell_complete=players)
 def forget_player(client: Client, player_id: str, pool: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Forget a person, in all pools: a stand-in without a name takes their place, and nobody's rating changes.
 
