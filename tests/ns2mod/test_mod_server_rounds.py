@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from tests.chaos.power import Change, Disk
 from tests.ns2mod.scene import Scene
 
 Start = Callable[..., Scene]
@@ -349,3 +353,97 @@ def test_the_games_own_skill_of_a_player_is_told_once_steam_has_answered_and_sta
     (ended,) = one.daemon.events("round_ended")
     assert {line["id"]: line["counts"].get("hive") for line in ended["players"]} == told
     assert one.daemon.last("roster")["players"][0]["hive"] == known
+
+
+def on_disk(written: list[tuple[str, bytes | None]]) -> list[Change]:
+    """The game's writes, none of which is ever synced."""
+    changes, ends = [], dict[str, int]()
+    for name, data in written:
+        if data is None:
+            changes.append(Change("truncate", name))
+        else:
+            changes.append(Change("write", name, data, ends[name]))
+        ends[name] = 0 if data is None else ends[name] + len(data)
+    return changes
+
+
+def facts(event: dict[str, Any]) -> dict[str, Any]:
+    """A round, whenever it was sent."""
+    return {name: value for name, value in event.items() if name != "at"}
+
+
+@pytest.fixture
+def rounds_of_an_evening(scene: Start) -> tuple[Scene, list[dict[str, Any]]]:
+    """Two rounds that the daemon has stored, two that it kept, and a fifth that runs; all that was ever written of
+    rounds, as the daemon would get it."""
+    one = scene()
+    marines, aliens = one.people()
+    for number in range(5):
+        for side, team in ((marines, 1), (aliens, 2)):
+            for client in side:
+                one.game.join(client, team, force=True)
+        one.commanded(marines, aliens)
+        one.daemon.stores = "stored" if number < 2 else "kept"
+        one.game.start_round()
+        one.game.run(65)
+        if number < 4:
+            one.game.end_game(1)
+            one.game.run(12)
+    saved = [data for name, data in one.game.files.written if name == "EquipoiseRound.json" and data]
+    texts = [data.decode("latin-1").partition(',"data":')[2][:-1] for data in saved]
+    return one, [*(facts(event) for event in one.daemon.events("round_ended")), *map(json.loads, texts)]
+
+
+def sent_behind(scene: Start, one: Scene, folder: Path, files: list[tuple[str, bytes]]) -> list[dict[str, Any]]:
+    """The rounds that a server with these files sends when it starts."""
+    folder.mkdir()
+    for name, content in files:
+        (folder / name).write_bytes(content)
+    one.daemon.batches.clear()
+    one.daemon.stores = "stored"
+    again = scene(config=folder)
+    again.game.run(5)
+    assert not any("Error in" in line for line in again.game.messages)
+    return [facts(event) for event in one.daemon.events("round_ended")]
+
+
+def test_a_server_that_was_killed_has_all_rounds_that_are_not_stored_and_the_one_that_ran_as_partial(
+    scene: Start, rounds_of_an_evening: tuple[Scene, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    one, known = rounds_of_an_evening
+    files = [(name, one.game.files.path(name).read_bytes()) for name in one.game.files.names()]
+    sent = sent_behind(scene, one, tmp_path / "killed", files)
+    assert [event["round"].rpartition("-")[2] for event in sent] == ["3", "4", "5"]
+    assert [event.get("partial", False) for event in sent] == [False, False, True]
+    assert all(event in known for event in sent)
+
+
+def test_behind_a_power_loss_the_mod_starts_and_sends_only_whole_rounds_and_each_once(
+    scene: Start, rounds_of_an_evening: tuple[Scene, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    """The game cannot sync: of all that was ever written each sector of 512 bytes may be there or not, and whether a
+    file was emptied. What is lost was not stored, or the daemon has it."""
+    one, known = rounds_of_an_evening
+    changes, found = on_disk(one.game.files.written), 0
+    saves = [at for at, change in enumerate(changes, 1) if change.data and change.name == "EquipoiseRound.json"]
+    for seed in range(24):
+        rng, disk = Random(seed), Disk()
+        for change in changes[: rng.choice((rng.choice(saves), rng.randint(0, len(changes))))]:
+            disk.take(change)
+        sent = sent_behind(scene, one, tmp_path / f"lost-{seed}", [*disk.lost(rng)])
+        assert all(event in known for event in sent), seed
+        assert len({event["round"] for event in sent}) == len(sent), seed
+        found += len(sent)
+    assert found
+
+
+def test_of_a_running_round_whose_copies_are_mixed_on_the_disk_nothing_is_sent(
+    scene: Start, rounds_of_an_evening: tuple[Scene, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    """It is JSON, and says of some players when they were there by the first copy, of others by the second."""
+    one, _ = rounds_of_an_evening
+    first, second = [data for name, data in one.game.files.written if name == "EquipoiseRound.json" and data][:2]
+    assert len(first) == len(second)
+    mixed = first[:512] + second[512:1024] + first[1024:]
+    assert sent_behind(scene, one, tmp_path / "whole", [("EquipoiseRound.json", first)])
+    assert not sent_behind(scene, one, tmp_path / "mixed", [("EquipoiseRound.json", mixed)])

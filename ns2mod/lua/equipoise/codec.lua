@@ -209,6 +209,22 @@ function Codec.Sum(text)
     return string.format("%04x%04x", high, low)
 end
 
+-- The text of a file that shows whether it was written whole: a power loss may leave any part of it, and JSON of two
+-- writes may still be JSON.
+function Codec.Seal(number, data)
+    -- Put together by hand, so that the sum is of the very bytes that are read again.
+    return string.format('{"number":%d,"sum":"%s","data":%s}', number, Codec.Sum(data), data)
+end
+
+-- The number and the data of such a text; nil when it is none or not whole.
+function Codec.Open(text)
+    local number, sum, data = string.match(text, '^{"number":(%d+),"sum":"(%x+)","data":(.*)}%s*$')
+    if number and Codec.Sum(data) == sum then
+        return tonumber(number), data
+    end
+    return nil
+end
+
 -- Pieces of at most `limit` bytes, split at blanks, or inside a word that is too long, but never inside a character.
 function Codec.Lines(text, limit)
     local pieces = {}

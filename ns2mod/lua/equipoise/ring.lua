@@ -41,8 +41,7 @@ function Ring:Save()
     local number = self.number + 1
     -- By the number's parity: never into the file that was written last.
     local name = kFiles[number % 2 + 1]
-    -- Put together by hand, so that the sum is of the very bytes that are read again.
-    local text = string.format('{"number":%d,"sum":"%s","data":%s}', number, Codec.Sum(data), data)
+    local text = Codec.Seal(number, data)
     local whole = self.files.write(name, text) and self.files.read(name) == text
     if whole then
         self.number = number
@@ -69,11 +68,11 @@ local function Read(self, name)
     if type(text) ~= "string" or text == "" then
         return nil
     end
-    local number, sum, data = string.match(text, '^{"number":(%d+),"sum":"(%x+)","data":(.*)}%s*$')
-    if number and Codec.Sum(data) == sum then
+    local number, data = Codec.Open(text)
+    if number then
         local ok, content = pcall(self.json.decode, data)
         if ok and type(content) == "table" and type(content.rounds) == "table" then
-            return tonumber(number), content
+            return number, content
         end
     end
     self.log(name .. " is damaged and left out.")

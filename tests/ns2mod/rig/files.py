@@ -13,6 +13,8 @@ class Files:
         self.read_only = False
         self.writes = 0
         """How often a file was opened for writing."""
+        self.written: list[tuple[str, bytes | None]] = []
+        """What was done to files, in order: bytes behind those that are there, or None: it was emptied."""
         self._left: int | None = None
         self._dead = False
 
@@ -57,6 +59,7 @@ class Files:
         if self.read_only:
             return False
         self.writes += 1
+        self.written.append((name, None))
         if not self._dead:
             self.path(name).parent.mkdir(parents=True, exist_ok=True)
             self.path(name).write_bytes(b"")
@@ -64,6 +67,7 @@ class Files:
 
     def append(self, name: str, text: str) -> None:
         data = text.encode("latin-1")
+        self.written.append((name, data))
         if self._dead:
             return
         if self._left is not None:

@@ -140,13 +140,14 @@ function Rounds:Save(now)
         self.nextSave = now + kSaveSeconds
         -- As partial: where the process dies now, nobody saw how the round ended.
         local text = Equipoise.Codec.Encode(json, self:Event(0, true))
-        Equipoise.Files.Write(kFile, text or "")
+        Equipoise.Files.Write(kFile, text and Equipoise.Codec.Seal(self.number, text) or "")
     end
 end
 
 -- The round that an earlier map, or process, did not see ending. The daemon knows by its id whether it has it.
 function Rounds:Load()
-    local ok, event = pcall(json.decode, Equipoise.Files.Read(kFile) or "")
+    local _, text = Equipoise.Codec.Open(Equipoise.Files.Read(kFile) or "")
+    local ok, event = pcall(json.decode, text or "")
     if ok and type(event) == "table" and type(event.round) == "string" and event.kind == "round_ended" then
         self.mod.outbox:Finish(event)
         Equipoise.Files.Write(kFile, "")
