@@ -30,7 +30,7 @@ from equipoise.shared.log import SharedLog
 from equipoise.store.notes import NOTES_SECONDS, SessionMemory
 from equipoise.store.past import VoidStrike
 from tests.chaos.machines import ratings_apart
-from tests.cli.house import House, serving
+from tests.cli.house import House, post, run, serving
 from tests.hosts import BOOT, GivenClock, Rig, roster, round_of
 from tests.opened_pool import Sharing
 from tests.postgres import PASSWORD, Between, Postgres, cluster
@@ -38,6 +38,8 @@ from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, house, machine, play, rows_of, until_equal
 from tests.shared.test_shared_pool import some_round
 from tests.store.samples import a_round, player, until
+from tests.web.test_batches import ROSTER, ended
+from tests.wire.samples import HELLO, posted
 
 pytestmark = pytest.mark.world
 
@@ -79,6 +81,52 @@ def test_rounds_wait_while_the_database_is_away_and_are_stored_once_in_order(how
                     assert [round_id for server_id, round_id in stored(pool) if server_id == name] == ids
 
         play(scenario, server.url(server.database()), "one", "two")
+
+
+def test_a_night_without_the_database_costs_no_round_of_many_servers_also_where_a_daemon_is_restarted(
+    tmp_path: Path,
+) -> None:
+    """Ten hours: hundreds of rounds for which the slots have no room, and attempts to connect that are far apart."""
+    names, of, sent = ("one", "two", "three"), random.Random(11), dict[str, list[str]]()
+
+    async def play(pool: SharedPool, hours: range, status: str) -> None:
+        for number in hours:
+            for place in range(3):
+                record = some_round(number, f"{pool.sharing.machine}-{place}", of)
+                sent.setdefault(record.round.server, []).append(record.round.id)
+                assert (await pool.record(record, b"{}")).status == status, pool.sharing
+
+    async def run(server: Postgres, url: str) -> None:
+        async with AsyncExitStack() as stack:
+            one, three = [await stack.enter_async_context(machine(tmp_path / name, name, url)) for name in names[::2]]
+            async with machine(tmp_path / "two", "two", url) as two:
+                for pool in (one, two, three):
+                    await play(pool, range(1, 3), "stored")
+                await asyncio.to_thread(server.stop)
+                await play(two, range(3, 18), "kept")
+            two = await stack.enter_async_context(machine(tmp_path / "two", "two", url))
+            assert two.ring_depth == 45
+            for pool, first in ((one, 3), (two, 18), (three, 3)):
+                await play(pool, range(first, 33), "kept")
+            assert [pool.ring_depth for pool in (one, two, three)] == [90] * 3
+            assert one.summary(player(1)).rating, "games go on with the ratings of the evening"
+            await asyncio.to_thread(server.start)
+            await until_equal(one, two, three)
+            for pool in (one, two, three):
+                assert pool.ring.path.stat().st_size == 0
+                await play(pool, range(33, 35), "stored")
+            await until_equal(one, two, three)
+
+    with cluster() as server:
+        asyncio.run(run(server, server.url(server.database())))
+    stores = [tmp_path / name / "equipoise.db" for name in names]
+    for store in stores:
+        assert rows_of(store) == rows_of(stores[0])
+        with closing(sqlite3.connect(store)) as db:
+            rounds = db.execute("SELECT server, id FROM rounds ORDER BY number").fetchall()
+            assert [*ratings_apart(db)] == []
+        for name, ids in sent.items():
+            assert [id for server_id, id in rounds if server_id == name] == ids
 
 
 def test_a_round_waits_for_the_sync_of_the_ring_only_where_it_is_kept_there(
@@ -383,6 +431,32 @@ def test_a_database_that_is_away_is_said_once_and_once_when_it_is_back(tmp_path:
             assert "nothing listens there" in lines[0]
             server.restart()
             said("the log of a shared pool is followed again")
+
+
+def test_who_leaves_a_pool_whose_database_never_comes_back_keeps_all_rounds_that_waited_for_it(tmp_path: Path) -> None:
+    names = [f"1-{number}" for number in range(1, 21)]
+
+    def sent(address: str, seq: int, number: int) -> str:
+        batch = posted(HELLO, ROSTER, ended(number), seq=seq)
+        return str(post(address, alone.secret, batch)["rounds"][f"1-{number}"])
+
+    with cluster() as server:
+        alone = house(tmp_path, "one", server.url(server.database()))
+        with serving(alone) as (_, address):
+            assert sent(address, 1, 1) in ("stored", "kept")
+            server.stop()
+            assert [sent(address, number, number) for number in range(2, 21)] == ["kept"] * 19
+    left = run("pool", "leave", "main", "--config", alone.config)
+    assert (left.returncode, left.stderr) == (0, ""), left
+    with serving(alone) as (_, address):
+        for _ in range(2000):
+            with closing(sqlite3.connect(alone.state / "equipoise.db")) as db:
+                rounds = [row[0] for row in db.execute("SELECT id FROM rounds ORDER BY number")]
+            if len(rounds) == len(names):
+                break
+            time.sleep(0.05)
+        assert rounds == names
+        assert sent(address, 21, 21) == "stored"
 
 
 def test_a_fault_of_ours_in_following_is_said_and_what_it_left_out_of_memory_is_read_when_it_is_over(
