@@ -301,11 +301,12 @@ def cut(text: str) -> str:
         cut,
         lambda text: "",
         lambda text: "\0" * 4096,
+        lambda text: text[:512] + "\0" * 512 + text[1024:],
         lambda text: "[]",
         lambda text: text.replace('"test-1"', '"test-2"'),
         lambda text: text.replace('"round_ended"', '"round_live"'),
     ],
-    ids=["cut", "empty", "zeros", "a list", "of another server", "of other events"],
+    ids=["cut", "empty", "zeros", "a lost sector", "a list", "of another server", "of other events"],
 )
 def test_a_file_that_cannot_be_read_is_set_aside_and_said_once(
     killed: Callable[[], Game], game: Game, daemon: Daemon, damage: Callable[[str], str]
@@ -352,6 +353,16 @@ def test_a_file_that_is_whole_gives_its_rounds(
     settle(again)
     assert len(rounds_of_all(daemon)) == 1
     assert complaints(again) == []
+
+
+def test_what_a_kill_left_half_written_is_not_written_into(game: Game, daemon: Daemon, koth: Plugin) -> None:
+    """Of two writes into one file a power loss may leave parts of each, which may be JSON, and no round that was."""
+    left, same = Path(f"{file_of(game)}.new"), file_of(game).with_name("same")
+    left.write_text("half a fi")
+    same.hardlink_to(left)
+    crowd(game, 1, 1)
+    play_round(game)
+    assert (left.exists(), same.read_text()) == (False, "half a fi")
 
 
 def test_a_rename_that_does_not_replace_is_made_up_for(game: Game, daemon: Daemon, plugin: Plugin) -> None:

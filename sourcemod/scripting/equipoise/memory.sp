@@ -168,6 +168,9 @@ void Memory_Write(bool ends = false)
 		return;
 	}
 	JSONObject file = Everything(ends);
+	// Never into one that a kill has left: a power loss could mix the two, and that may be JSON. Of a new file it loses
+	// parts, and what is left is none.
+	DeleteFile(fresh);
 	bool written = file.ToFile(fresh, JSON_COMPACT) && Replace(path, fresh);
 	delete file;
 	if (!written && !g_Failing)
