@@ -176,6 +176,8 @@ class Crowd(Script):
             assert sizes[there] < sizes[other[there]], (order, sizes)
         if phrase in BY_LOCK and lock is not None:
             assert there == lock, f"{player.id} is locked to {lock}: {order}"
+        if phrase in BY_LOCK and not lost:
+            assert not player.flags.get("immune"), f"{player.id} is immune, and held by a lock: {order}"
         locked = lock is not None and time.monotonic() < ends_at - 1.0 and not player.flags.get("immune")
         if here == "none" and locked and self.phase == "running" and self.mode != "arena" and not lost:
             opened = sizes[lock] + 1 - sizes[other[lock]]
