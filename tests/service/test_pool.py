@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
@@ -325,6 +326,22 @@ async def test_a_rating_that_the_system_or_the_store_refuses_changes_nothing(tmp
         assert pool.summary(player(1)) == before
         assert await pool.summaries([player(1)]) == (before,)
         assert await pool.store.audits(10) == []
+
+
+async def test_an_edit_that_is_refused_when_its_caller_has_gone_is_no_fault(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+        with locked(tmp_path / "s.db"):
+            edit = asyncio.create_task(pool.edit(player(1), 1500.0, "console"))
+            await until(lambda: bool(pool._tasks))
+            edit.cancel()
+            await until(lambda: not pool._tasks)
+        gc.collect()  # where asyncio tells of errors that nobody has looked at
+    assert "locked" in caplog.text
+    assert "Traceback" not in caplog.text
+    assert "never retrieved" not in caplog.text
 
 
 # What is shown.

@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeVar
 from equipoise.balancing import summaries_on
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Context, Hive, PlayerId, PlayerSummary, is_bot
-from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
+from equipoise.errors import EquipoiseError, RatingError, ScriptError, SpillError, StoreError
 from equipoise.ratings.calibration import calibrated
 from equipoise.ratings.system import System
 from equipoise.service import held
@@ -693,7 +693,12 @@ class Pool:
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """Do work that a cancelled caller leaves running: it must not let go of the lock halfway."""
-        return await asyncio.shield(self._start(work))
+        task = self._start(work)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_say_fault)
+            raise
 
     def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run work that outlives a cancelled caller; `close` waits for it before it closes the ring."""
@@ -701,6 +706,13 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _say_fault(task: asyncio.Task[Any]) -> None:
+    """Log a fault of ours in work whose caller has gone; a refusal was for the caller alone."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, EquipoiseError):
+        log.error("work that nobody waited for any more failed", exc_info=error)
 
 
 def stored_now(
