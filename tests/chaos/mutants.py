@@ -148,7 +148,7 @@ MUTANTS = (
         "core/session.py",
         "replace(entry, side=entry.side and entry.side.other) for entry",
         "replace(entry, side=entry.side) for entry",
-        ("people come",),
+        ("people, swapped sides",),
         ("answers", "differ"),
     ),
     Mutant(
@@ -156,7 +156,7 @@ MUTANTS = (
         "core/memory.py",
         "HeldSide(lock.side.other, lock.until) for player, lock in self.locks.items()",
         "HeldSide(lock.side, lock.until) for player, lock in self.locks.items()",
-        ("people come",),
+        ("people, swapped sides",),
         ("answers",),
     ),
     Mutant(

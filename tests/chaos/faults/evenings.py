@@ -493,6 +493,14 @@ def people(trial: Trial) -> int:
     return evening.played
 
 
+def people_and_swaps(trial: Trial) -> int:
+    """Maps on which the game swaps the sides, now and then also in a round."""
+    evening = Evening(trial, {"own": JOINT}, dict.fromkeys(("payload-1", "payload-2"), ("own", "payload")))
+    evening.plays(rounds=12)
+    evening.ends()
+    return evening.played
+
+
 def crowds(trial: Trial) -> int:
     """Servers of up to 32 players, with crowds in every round: more people come and go than a round may name."""
     evening = Evening(trial, POOLS, SERVERS, sizes=(8, 16), crowded=1.0)
@@ -633,6 +641,7 @@ def people_and_database(trial: Trial) -> int:
 
 FAULTS = (
     Fault("people come and go", people, own=True),
+    Fault("people, swapped sides", people_and_swaps, own=True),
     Fault("people, in crowds", crowds, own=True),
     Fault("people, every system", every_system, own=True),
     Fault("people, and faults", people_and_faults, own=True),
