@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,10 +19,11 @@ from urllib.error import URLError
 import pytest
 
 from tests.chaos.daemon import free_port
-from tests.cli.house import EQUIPOISE, House, post, run, serving
+from tests.cli.house import EQUIPOISE, House, post, refused, run, serving
 from tests.daemons import Running
-from tests.postgres import PASSWORD, Postgres
+from tests.postgres import OWNER, PASSWORD, Postgres
 from tests.postgres import postgres as postgres
+from tests.shared.machines import house as sharing
 from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
 
 pytestmark = pytest.mark.world
@@ -320,3 +322,49 @@ def test_the_password_may_come_from_standard_input(one: House, postgres: Postgre
         assert file.exists() is (code == 0)
     assert (file.read_text(), file.stat().st_mode & 0o777) == (f"{PASSWORD}\n", 0o600)
     assert 'database_password_file = "secrets/main.database"' in one.config.read_text()
+
+
+def test_a_daemon_does_not_start_with_a_wrong_database_and_says_in_one_line_what_to_do(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    def fresh(*statements: str, options: str = "", then: str = "") -> str:
+        """Another database; `then` is done to it when a daemon has begun the pool's log in it."""
+        database = postgres.database(options=options)
+        for statement in statements:
+            postgres.sql(f"SET ROLE {OWNER}; {statement}; SELECT 1", database)
+        if then:
+            one.config.write_text(before.replace(good, postgres.url(database)))
+            with serving(one):
+                until(lambda: postgres.sql(pools, database) == [(True,)], "no table")
+                until(lambda: postgres.sql(count_pools, database) == [(1,)], "no pool")
+            postgres.sql(f"{then}; SELECT 1", database)
+        return postgres.url(database)
+
+    pools, count_pools = "SELECT to_regclass('equipoise.pools') IS NOT NULL", "SELECT count(*) FROM equipoise.pools"
+    good = postgres.url(postgres.database())
+    one = sharing(tmp_path, "one", good)
+    before, password = one.config.read_text(), one.folder / "secrets" / "database"
+    upgrade, agree = "upgrade Equipoise on this machine", "write the former into [pool.main]"
+    horses = "CREATE SCHEMA equipoise; CREATE TABLE equipoise.horses (name text)"
+    newer = "CREATE SCHEMA equipoise; CREATE TABLE equipoise.format AS SELECT 99 AS format"
+    latin = "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    for made, secret, says in (
+        (lambda: good, "hunter2", "correct the role in the URL or its password"),
+        (lambda: postgres.url("nowhere"), PASSWORD, "create the database, or correct its name in the URL"),
+        (lambda: postgres.url("postgres", host="db.invalid"), PASSWORD, "correct the host in the URL"),
+        (lambda: f"{good}?sslmode=require", PASSWORD, "set sslmode and sslrootcert in the URL to what the server has"),
+        (lambda: fresh(horses), PASSWORD, "give Equipoise a database of its own"),
+        (lambda: fresh(newer), PASSWORD, upgrade),
+        (lambda: fresh(options=latin), PASSWORD, "not in UTF-8"),
+        (lambda: fresh(then="UPDATE equipoise.pools SET format = 99"), PASSWORD, upgrade),
+        (lambda: fresh(then="UPDATE equipoise.pools SET system = 'trueskill'"), PASSWORD, agree),
+        (lambda: fresh(then="UPDATE equipoise.pools SET params = '{\"k_max\": 5.0}'"), PASSWORD, agree),
+        (lambda: fresh(then="DELETE FROM equipoise.pools"), PASSWORD, "`equipoise pool leave main` goes on without it"),
+    ):
+        shutil.rmtree(one.state, ignore_errors=True)
+        password.write_text(f"{PASSWORD}\n")
+        one.config.write_text(before.replace(good, made()))
+        password.write_text(f"{secret}\n")
+        line = refused(one.config)
+        assert says in line
+        assert not re.search(f"hunter2|{PASSWORD}", line)
