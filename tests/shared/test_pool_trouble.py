@@ -306,6 +306,66 @@ def test_a_log_that_went_back_is_noticed_and_nothing_is_done(postgres: Postgres,
     asyncio.run(run())
 
 
+def test_an_event_that_no_daemon_has_appended_is_not_taken_in_and_rounds_wait_until_it_is_gone(
+    postgres: Postgres,
+) -> None:
+    database, of = postgres.database(), random.Random(12)
+    foreign = """INSERT INTO equipoise.events (pool, number, piece, kind, server, round, at, machine, digest, body)
+        SELECT pool, 3, 0, kind, 'c', '9-9', at, machine, 'foreign', body FROM equipoise.events WHERE number = 2;
+        UPDATE equipoise.pools SET last = 3, digest = 'foreign'; SELECT 1"""
+
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        for pool in (one, two):
+            pool.answer_seconds = 0.5
+            await pool.record(some_round(1, pool.sharing.machine, of), None)
+        await until_equal(one, two)
+        rounds, state = stored(one), await one._log.state(POOL)
+        assert state is not None
+        await asyncio.to_thread(postgres.sql, foreign, database)
+        for pool in (one, two):
+            assert (await pool.record(some_round(2, pool.sharing.machine, of), None)).status == "kept"
+            await until(lambda pool=pool: "event 3 of its log does not follow" in (pool.sharing.trouble or ""))
+            assert (stored(pool), (await pool.summaries([player(1)]))[0].id) == (rounds, player(1))
+        back = f"UPDATE equipoise.pools SET last = 2, digest = '\\x{state.digest.hex()}'"
+        await asyncio.to_thread(
+            postgres.sql, f"DELETE FROM equipoise.events WHERE number = 3; {back}; SELECT 1", database
+        )
+        await until(lambda: not one.ring_depth and not two.ring_depth)
+        await until_equal(one, two)
+        assert stored(one)[:2] == rounds
+        assert sorted(stored(one)[2:]) == [(name, "1763622000123-2") for name in ("one", "two")]
+
+    play(scenario, postgres.url(database), "one", "two")
+
+
+def test_rounds_wait_while_the_database_takes_no_writes_and_what_others_know_is_read(postgres: Postgres) -> None:
+    database, of = postgres.database(), random.Random(13)
+    new_sessions = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        async def writes(allowed: bool) -> None:
+            setting = f"ALTER DATABASE {database} SET default_transaction_read_only = {'off' if allowed else 'on'}"
+            await asyncio.to_thread(postgres.sql, f"{setting}; {new_sessions}")
+
+        assert (await one.record(some_round(1, "a", of), None)).status == "stored"
+        await until_equal(one, two)
+        await writes(False)
+        for pool in (one, two):
+            pool.answer_seconds = 0.5
+            for number in (2, 3):
+                record = some_round(number, f"server-{pool.sharing.machine}", of)
+                assert (await pool.record(record, None)).status == "kept"
+            await until(lambda pool=pool: "it takes no writes" in (pool.sharing.trouble or ""))
+            assert (await pool.summaries([player(1)]))[0].rating
+        await writes(True)
+        await until(lambda: not one.ring_depth and not two.ring_depth)
+        await until_equal(one, two)
+        for name in ("server-one", "server-two"):
+            assert [id for server, id in stored(one) if server == name] == ["1763622000123-2", "1763622000123-3"]
+
+    play(scenario, postgres.url(database), "one", "two")
+
+
 def test_an_edit_whose_hold_ran_out_undoes_no_round_of_another_machine(
     postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
