@@ -18,7 +18,7 @@ from equipoise.service.pool import Pool, Recorded
 from equipoise.service.ring import RESERVE, SLOTS, Ring, UnstoredRound, framed
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
-from tests.opened_pool import NOW, Followed, a_pool, opened, stored_rounds
+from tests.opened_pool import NOW, Followed, a_pool, new_pool, opened, stored_rounds
 from tests.store.disk import filled, no_file_above, small_disk, without_root
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, player, until
@@ -189,6 +189,36 @@ async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_come
         await pool.close()
         await store.close()
     assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (1, 2, 4)]
+
+
+async def test_a_fault_at_a_round_that_waits_is_said_once_however_often_it_is_tried(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Faulty(type(ratings.create("synelo"))):  # type: ignore[misc]
+        fails = True
+
+        def rate(self, match: Any) -> Any:
+            if Faulty.fails:
+                raise ZeroDivisionError("a fault of ours")
+            return super().rate(match)
+
+    store = Store(tmp_path / "s.db")
+    await store.open()
+    pool = new_pool(Faulty(ratings.create("synelo").params), store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
+    await pool.open()
+    try:
+        with locked(tmp_path / "s.db"):
+            await pool.record(a_round(0), None)
+        for number in range(1, 4):  # each time those before it are tried
+            assert (await pool.record(a_round(number), None)).status == "kept"
+        await until(lambda: any("round 1763622000123-0 of arena-1 fails" in line for line in caplog.messages))
+        Faulty.fails = False
+        assert (await pool.record(a_round(4), None)).status == "stored"
+    finally:
+        await pool.close()
+        await store.close()
+    assert stored_rounds(tmp_path) == [a_round(number).round.id for number in range(5)]
+    assert sum("fails" in line for line in caplog.messages) == 1
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ from equipoise.service.boards import Boards
 from equipoise.service.clock import Clock
 from equipoise.service.held import MOST_HELD, Before, Held, RatingAttempt, Reading, fingerprint_of
 from equipoise.service.place import Follower, HeldSequence, NewRound
-from equipoise.service.ring import Ring, UnstoredRound
+from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, UndoStrike, VoidStrike
 from equipoise.store.player_rows import InForgetting, PlayerRow
@@ -136,6 +136,8 @@ class Pool:
         self._replay_task: asyncio.Task[Revised] | None = None
         self._rounds_wait_for_replay = False
         """Rounds wait in the ring until a replay is written."""
+        self._failing: Key | None = None
+        """The round of the ring at which a fault of ours stops those behind it."""
         self._group: Group | None = None
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -317,7 +319,11 @@ class Pool:
                         self.refused += 1
                         log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(entry.key), outcome)
                     elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
-                        log.error("pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome)
+                        if entry.key != self._failing:  # it is tried again and again
+                            log.error(
+                                "pool %s: round %s of %s fails", self.name, *reversed(entry.key), exc_info=outcome
+                            )
+                        self._failing = entry.key
                         if not self._told_of_fault(entry):
                             return
                     self._concluded(entry, outcome)
