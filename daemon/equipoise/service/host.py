@@ -26,6 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from equipoise.balancing import skills
 from equipoise.core.effects import DecisionKind, Order, Tell
 from equipoise.core.events import Commanded, Heartbeat, RoundEnded, RoundLive
 from equipoise.core.memory import Remembered, decode_memory, encode_memory
@@ -38,7 +39,15 @@ from equipoise.service.clock import Clock
 from equipoise.service.log import Repeats
 from equipoise.service.lookups import Lookups, outlook_now, propose_moves
 from equipoise.service.pool import Pool
-from equipoise.service.status import CommandAnswer, Course, Proposal, RefusedBatches, ServerStatus, StaleScripts
+from equipoise.service.status import (
+    CommandAnswer,
+    Course,
+    Proposal,
+    RefusedBatches,
+    ServerStatus,
+    StaleScripts,
+    round_number,
+)
 from equipoise.service.work import Journal, Questions, Seen, Work, lasting, switched
 from equipoise.store.store import Store
 from equipoise.versions import order
@@ -311,19 +320,49 @@ class Host:
 
     def status(self) -> ServerStatus:
         """Return the server as it is now, for operators."""
-        return ServerStatus.of(
-            self.server,
-            self.session,
-            self.pool,
+        state, memory, balancing, now = (
+            self.session.state,
+            self.session.memory,
+            self.pool.balancing,
             self._clock.monotonic(),
-            outlook=self._outlook(),
+        )
+        level, outlook = state.map_level, self._outlook()
+        on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
+        return ServerStatus(
+            server=self.server,
+            pool=self.pool.name,
+            lost=self.session.lost(now),
+            silent_seconds=self.silent_seconds(),
+            served_seconds=now - self._began,
             plugin=self.plugin,
+            enabled=memory.enabled,
+            inactive_reason=state.inactive_reason,
             unranked=self.unranked,
+            level=level.level,
+            level_reason=level.reason,
+            map=memory.map,
+            mode=memory.mode,
+            sides=memory.mode.sides,
+            phase=state.phase,
+            round=round_number(self.session),
+            streak=memory.tally.streak,
+            streak_side=memory.tally.streak_side,
+            pending=memory.pending.english if memory.pending else None,
+            voices=len(state.voices.lasting(now)),
+            vote_running=state.voices.order is not None,
+            players_a=len(on_a),
+            players_b=len(on_b),
+            waiting=sum(entry.side is None for entry in state.roster.eligible()),
+            sum_a=sum(skills(balancing, memory.context, Side.A, on_a)),
+            sum_b=sum(skills(balancing, memory.context, Side.B, on_b)),
+            win_probability=outlook.chance if outlook else None,
+            outlook=outlook,
+            balanced_by=balancing.name,
+            ring=self.pool.ring_depth,
             dropped_rounds=self.dropped_rounds,
             clock_ahead=self.clock_ahead,
-            served_seconds=self._clock.monotonic() - self._began,
             boot=self._remembered.boot,
-            stale_scripts=self._stale.calling(self._clock.monotonic()),
+            stale_scripts=self._stale.calling(now),
             refused_batches=self.refused.current(self._clock.epoch()),
         )
 

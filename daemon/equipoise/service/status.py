@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from equipoise.balancing import skills
 from equipoise.core.effects import DecisionKind
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.model import Mode, Outlook, PlayerId, ServerId, Side
@@ -21,7 +20,6 @@ from equipoise.core.session import Session
 from equipoise.errors import ScriptError
 from equipoise.service.clock import Clock
 from equipoise.service.log import Repeats
-from equipoise.service.pool import Pool
 from equipoise.store.notes import CHANGES, Chance
 
 log = logging.getLogger(__name__)
@@ -147,66 +145,6 @@ class ServerStatus:
     """Others that call as this server."""
     refused_batches: tuple[RefusedBatch, ...]
     """Why batches of its script were refused, as far as none like them was taken since; the last one at the end."""
-
-    @classmethod
-    def of(
-        cls,
-        server: ServerId,
-        session: Session,
-        pool: Pool,
-        now: float,
-        *,
-        outlook: Outlook | None,
-        plugin: str | None,
-        unranked: str,
-        dropped_rounds: int,
-        clock_ahead: float | None,
-        served_seconds: float,
-        boot: int,
-        stale_scripts: tuple[StaleScript, ...],
-        refused_batches: tuple[RefusedBatch, ...],
-    ) -> ServerStatus:
-        """Return a session's status at a time of our monotonic clock, with the skills that its pool has in memory."""
-        state, memory = session.state, session.memory
-        level = state.map_level
-        on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
-        return cls(
-            server=server,
-            pool=pool.name,
-            lost=session.lost(now),
-            silent_seconds=None if state.heard_at is None else now - state.heard_at,
-            served_seconds=served_seconds,
-            plugin=plugin,
-            enabled=memory.enabled,
-            inactive_reason=state.inactive_reason,
-            unranked=unranked,
-            level=level.level,
-            level_reason=level.reason,
-            map=memory.map,
-            mode=memory.mode,
-            sides=memory.mode.sides,
-            phase=state.phase,
-            round=round_number(session),
-            streak=memory.tally.streak,
-            streak_side=memory.tally.streak_side,
-            pending=memory.pending.english if memory.pending else None,
-            voices=len(state.voices.lasting(now)),
-            vote_running=state.voices.order is not None,
-            players_a=len(on_a),
-            players_b=len(on_b),
-            waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sum(skills(pool.balancing, memory.context, Side.A, on_a)),
-            sum_b=sum(skills(pool.balancing, memory.context, Side.B, on_b)),
-            win_probability=outlook.chance if outlook else None,
-            outlook=outlook,
-            balanced_by=pool.balancing.name,
-            ring=pool.ring_depth,
-            dropped_rounds=dropped_rounds,
-            clock_ahead=clock_ahead,
-            boot=boot,
-            stale_scripts=stale_scripts,
-            refused_batches=refused_batches,
-        )
 
 
 def round_number(session: Session) -> int:
