@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,6 +27,18 @@ ANOTHER_SECONDS = 12 * 3600.0
 """A refit that another machine made so long ago is that of this night."""
 
 log = logging.getLogger(__name__)
+
+
+async def _each(pools: Mapping[str, Pool], work: Callable[[Pool], Awaitable[None]]) -> None:
+    """Do this for every pool, whatever becomes of the others. StoreError names those that could not be."""
+    failures = []
+    for pool in list(pools.values()):
+        try:
+            await work(pool)
+        except StoreError as error:
+            failures.append(str(error))
+    if failures:
+        raise StoreError("; ".join(failures))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +73,15 @@ class Refits:
 
     async def run(self) -> None:
         """Refit every pool that can be, and has new rounds. StoreError names those that kept their ratings."""
-        failures = []
-        for pool in list(self._pools.values()):
-            if (by_hand := self._tasks.get(pool.name)) is not None:  # after it there may be nothing to do
-                await asyncio.wait([by_hand])
-            if not await self._due(pool):
-                continue
+        await _each(self._pools, self._refit_due)
+
+    async def _refit_due(self, pool: Pool) -> None:
+        if (by_hand := self._tasks.get(pool.name)) is not None:  # after it there may be nothing to do
+            await asyncio.wait([by_hand])
+        if await self._due(pool):
             await self._refit(pool, "job", dry_run=False)
             if error := self._status[pool.name].error:
-                failures.append(error)
-        if failures:
-            raise StoreError("; ".join(failures))
+                raise StoreError(error)
 
     async def last_run(self) -> float | None:
         """When a pool was refitted last, by this daemon or one before, in seconds since the epoch; None: never."""
@@ -184,22 +194,17 @@ class Spreads:
 
     async def run(self) -> None:
         """Fit every such pool that has new rounds, and adopt what they say. StoreError names those that cannot."""
-        failures = []
-        for pool in list(self._pools.values()):
-            if (system := learning(pool)) is None:
-                self._found.pop(pool.name, None)
-                continue
-            params = asdict(system.params)
-            # Rounds since this start, which are enough to see that none came since the last run.
-            if self._seen.get(pool.name) == (seen := (pool.applied, params)):
-                continue
-            try:
-                await self._fit(pool, params)
-                self._seen[pool.name] = seen
-            except StoreError as error:
-                failures.append(str(error))
-        if failures:
-            raise StoreError("; ".join(failures))
+        await _each(self._pools, self._fit_new)
+
+    async def _fit_new(self, pool: Pool) -> None:
+        if (system := learning(pool)) is None:
+            self._found.pop(pool.name, None)
+            return
+        params = asdict(system.params)
+        # Rounds since this start, which are enough to see that none came since the last run.
+        if self._seen.get(pool.name) != (seen := (pool.applied, params)):
+            await self._fit(pool, params)
+            self._seen[pool.name] = seen
 
     async def status(self, pool: Pool) -> SpreadStatus | None:
         """Say what is known of a pool's spread; None: neither its ratings nor its teams are made by one."""
@@ -317,22 +322,17 @@ class Calibrations:
 
     async def run(self) -> None:
         """Calibrate every pool whose week is over. StoreError names those that could not be."""
-        failures = []
-        for pool in list(self._pools.values()):
-            now = self._clock.epoch()
-            # The later of the two: a daemon that is restarted often must
-            # not fit at each start, nor one that finds nothing every night.
-            present = (await self.status(pool)).adopted
-            last = max(self._tried.get(pool.name, -math.inf), -math.inf if present is None else present.at)
-            if now - last < OFTEN:
-                continue
-            try:
-                await self.calibrate(pool, "job")
-                self._tried[pool.name] = now
-            except StoreError as error:
-                failures.append(str(error))
-        if failures:
-            raise StoreError("; ".join(failures))
+        await _each(self._pools, self._calibrate_due)
+
+    async def _calibrate_due(self, pool: Pool) -> None:
+        now = self._clock.epoch()
+        # The later of the two: a daemon that is restarted often must
+        # not fit at each start, nor one that finds nothing every night.
+        present = (await self.status(pool)).adopted
+        last = max(self._tried.get(pool.name, -math.inf), -math.inf if present is None else present.at)
+        if now - last >= OFTEN:
+            await self.calibrate(pool, "job")
+            self._tried[pool.name] = now
 
     async def status(self, pool: Pool) -> CalibrationStatus:
         """Say what holds of the predictions of the system that makes a pool's teams."""
