@@ -608,7 +608,7 @@ class Pool:
     async def begin_season(self, season: str, entry: Audit) -> bool:
         """Keep the leaderboard under a name; False: the name is taken."""
         since = self.active_since()
-        return await self._uninterrupted(self._change(self.store.begin_season, season, entry.at, since, entry))
+        return await self._uninterrupted(self._change(self.store.begin_season, season, since, entry))
 
     async def hide(self, player: PlayerId, entry: Audit, *, hide: bool) -> None:
         """Show a player nowhere from now on, or everywhere again."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from equipoise.core.model import PlayerId
 from equipoise.store.connection import reading, store_errors
+from equipoise.store.notes import Audit, audit
 from equipoise.store.player_rows import encoded, on_board
 from equipoise.store.pool_file import Standing
 
@@ -144,12 +145,13 @@ FROM begun JOIN seasons USING (season) WHERE pool = :pool AND place = 1 ORDER BY
 """
 
 
-def begin(db: sqlite3.Connection, pool: str, season: str, at: float, since: float | None) -> bool:
-    """Keep the leaderboard under a name; False: the name is taken. `since`: as in `players.top`."""
-    values = {"pool": pool, "season": season, "at": at, "since": since}
+def begin(db: sqlite3.Connection, pool: str, season: str, since: float | None, entry: Audit) -> bool:
+    """Keep the leaderboard, as in `top`, under a name, with the line of the audit; False: the name is taken."""
+    values = {"pool": pool, "season": season, "at": entry.at, "since": since}
     if db.execute("SELECT 1 FROM seasons WHERE pool = :pool AND season = :season", values).fetchone():
         return False
     db.execute(_KEEP.format(board=on_board(since)), values)
+    audit(db, entry)
     return True
 
 

@@ -601,17 +601,10 @@ class Store:
 
     # Seasons.
 
-    async def begin_season(self, pool: str, season: str, at: float, since: float | None, entry: Audit) -> bool:
+    async def begin_season(self, pool: str, season: str, since: float | None, entry: Audit) -> bool:
         """Keep the leaderboard under a name, with the line of the audit; False: the name is taken."""
-
-        def begin(db: Connection) -> bool:
-            begun = seasons.begin(db, pool, season, at, since)
-            if begun:
-                notes.audit(db, entry)
-            return begun
-
         await self._read_noted(lambda _: None)  # names that wait belong to it
-        return await self._write_pool(pool, begin)
+        return await self._write_pool(pool, lambda db: seasons.begin(db, pool, season, since, entry))
 
     # Shared pools: changed by the events of their log alone.
 
