@@ -8,14 +8,14 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import msgspec
 
 from equipoise.core.model import Counts, LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side, Span
 from equipoise.store.player_rows import encoded
-from equipoise.store.round_rows import PARTICIPANT, ParticipantRow, counts_of, spans_of
+from equipoise.store.round_rows import counts_of, spans_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,7 @@ _ROUND_COLUMNS = {
     "balanced": "balance_prediction IS NOT NULL",
 }
 _ROUND = ", ".join(_ROUND_COLUMNS.values())
+_PLAYED = ", ".join(f"participants.{name}" for name in ("player", *(column.name for column in fields(Played)[1:])))
 ROUNDS_AT_ONCE = 1000
 """Rated rounds that are read for figures of maps without letting a round pass: a few milliseconds."""
 NAMES_AT_ONCE = 2000
@@ -247,9 +248,7 @@ def find(db: sqlite3.Connection, server: ServerId, round_id: RoundId) -> tuple[S
     if row is None:
         return None
     result = _round(row)
-    participants = db.execute(
-        f"SELECT {PARTICIPANT} FROM participants WHERE round = ? ORDER BY place", (result.number,)
-    )
+    participants = db.execute(f"SELECT {_PLAYED} FROM participants WHERE round = ? ORDER BY place", (result.number,))
     return result, [_played(columns) for columns in participants]
 
 
@@ -268,7 +267,7 @@ def played(
     wheres += ["map = :map"] * (map_name is not None)
     # The participant's rows come in the order of the index by player, and each brings its round: nothing is sorted.
     rows = db.execute(
-        f"SELECT {_ROUND}, {PARTICIPANT} FROM participants CROSS JOIN rounds ON rounds.number = participants.round "
+        f"SELECT {_ROUND}, {_PLAYED} FROM participants CROSS JOIN rounds ON rounds.number = participants.round "
         f"{_where(wheres)} ORDER BY round DESC LIMIT :limit",
         {"pool": pool, "player": player, "server": server, "before": before, "limit": limit, "map": map_name},
     )
@@ -353,20 +352,9 @@ def _round(row: Sequence[Any]) -> StoredMatch:
     return StoredMatch(**facts, lineup_a=on_a, lineup_b=on_b)
 
 
-def _played(columns: Sequence[Any]) -> Played:
-    row = ParticipantRow(*columns)
+def _played(row: Sequence[Any]) -> Played:
+    player, side, seconds_a, seconds_b, has_left, before, after, prediction, score, rounds, visible, spans, counts = row
     return Played(
-        id=PlayerId(row.player),
-        side=Side(row.side),
-        seconds_a=row.seconds_a,
-        seconds_b=row.seconds_b,
-        quit=bool(row.quit),
-        before=row.before,
-        after=row.after,
-        prediction=row.prediction,
-        score=row.score,
-        rounds=row.rounds,
-        visible=bool(row.visible),
-        spans=spans_of(row.spans),
-        counts=counts_of(row.counts),
+        *(PlayerId(player), Side(side), seconds_a, seconds_b, bool(has_left), before, after, prediction, score, rounds),
+        *(bool(visible), spans_of(spans), counts_of(counts)),
     )

@@ -27,7 +27,7 @@ from equipoise.store.notes import Audit
 from equipoise.store.past import Strike, Undone, UndoStrike, VoidStrike
 from equipoise.store.player_rows import Fingerprint, PlayerRow, encoded, plain
 from equipoise.store.round_rows import RatedRound, replayed_columns
-from equipoise.store.sequence import Edit, MatchEvent, Snapshot, columns
+from equipoise.store.sequence import EDITED, Edit, MatchEvent, Snapshot, columns
 from equipoise.workers import Job
 from equipoise.workers.process import Process, started
 
@@ -204,13 +204,10 @@ class CalibrationRequest(msgspec.Struct, frozen=True, tag=True):
 NAMED = ".outcome-"
 """In the name of the file, between those of the store and the pool."""
 
-_SCHEMA = """
+_SCHEMA = f"""
 CREATE TABLE rounds (number, prediction, said, unevenness, skill_at_start);
 CREATE TABLE participants (round, player, before, after, prediction, rounds, visible, state);
-CREATE TABLE edited (
-    edit, player, before_rating, before_rounds, before_visible, before_played, before_state,
-    after_rating, after_rounds, after_visible, after_played, after_state
-);
+CREATE TABLE edited (edit, player, {EDITED});
 CREATE TABLE players (id, rating, rounds, visible, last_played, state);
 CREATE TABLE shared (key PRIMARY KEY, part);
 CREATE TABLE replaced (what);
@@ -234,11 +231,8 @@ _TAKE_OVER = (
     FROM outcome.participants AS new
     WHERE likely(participants.pool = :pool) AND participants.player = new.player AND participants.round = new.round
     """,
-    """
-    UPDATE edited SET before_rating = new.before_rating, before_rounds = new.before_rounds,
-        before_visible = new.before_visible, before_played = new.before_played, before_state = new.before_state,
-        after_rating = new.after_rating, after_rounds = new.after_rounds, after_visible = new.after_visible,
-        after_played = new.after_played, after_state = new.after_state
+    f"""
+    UPDATE edited SET {", ".join(f"{column} = new.{column}" for column in EDITED.split(", "))}
     FROM outcome.edited AS new
     WHERE edited.pool = :pool AND edited.player = new.player AND edited.edit = new.edit
     """,
