@@ -107,6 +107,8 @@ class SharedPool(Pool):
         self._log = shared_log
         self._writing = asyncio.Lock()
         """Held by who changes the pool, for as long as the network takes; `_lock` is for memory and store alone."""
+        self._references: dict[Purpose, int] = {}
+        """Events of another machine's references that are still to be compared with what is known here."""
         self._due = asyncio.Event()
         """Rounds wait to be appended."""
         self._answers: dict[Key, asyncio.Future[RatedRound | Exception]] = {}
@@ -404,10 +406,10 @@ class SharedPool(Pool):
                 rows = [(Position(event.number, event.digest), event.pieces) for event in group]
                 taken = await self.store.take_in(self.name, rows, people.renamed)
                 await self._note(taken, tried)
-            if any(
-                result.reference and event.machine != self._log.machine
-                for result, event in zip(taken, group, strict=False)
-            ):
+            for result, event in zip(taken, group, strict=False):
+                if event.machine != self._log.machine:
+                    self._references |= result.references
+            if self._references:
                 await self._compare()
             if (
                 forgotten := [someone for result in taken for someone in result.forgotten]
@@ -437,21 +439,24 @@ class SharedPool(Pool):
     async def _compare(self) -> None:
         """Go on from a reference that another machine made, where what is known here has moved away from it."""
         players = [*self._reading.present(), *await self.store.last_players(self.name, COMPARED)]
-        if self.system.sequential:
+        reference = self._references.pop("system", None)
+        if reference is not None and self.system.sequential:
             async with self._lock:
                 await self._held.read(self.store, self.name)
-                skills = self.system.skill_values(players)
-                reference = await self._left("system", self.system, players, skills)
-                if reference is not None:
+                if await self._left("system", self.system, players, self.system.skill_values(players), reference):
                     await self.store.leave_snapshots(self.name, "system", reference)
                     self._held.outdate(())
                     await self._held.read(self.store, self.name)
-        follower = self.follower
-        if follower is not None and follower.ready and follower.like.sequential:
-            skills, number = follower.system.skill_values(players), follower.number
-            reference = await self._left("balance", follower.like, players, skills, number)
-            if reference is not None:
-                follower.rebuild(leave=reference)
+        reference, follower = self._references.get("balance"), self.follower
+        if reference is not None and follower is not None and follower.like.sequential:
+            await follower.keep_up()
+            if follower.ready:
+                skills, number = follower.system.skill_values(players), follower.number
+                if number < reference:
+                    return  # it is compared behind the next event
+                if await self._left("balance", follower.like, players, skills, reference, number):
+                    follower.rebuild(leave=reference)
+        self._references.pop("balance", None)
 
     async def _left(
         self,
@@ -459,20 +464,21 @@ class SharedPool(Pool):
         like: System[Any],
         players: Sequence[PlayerId],
         skills: Sequence[float],
+        reference: int,
         number: int = sys.maxsize,
-    ) -> int | None:
-        """Return the event of the reference that leads to other skills after an event than these; None: to the same."""
-        place = await at_snapshot(self.store, self.name, purpose, like, fingerprint_of(self.system), number)
-        if place is None:
-            return None  # it is of a later event
-        reference = place.number
+    ) -> bool:
+        """Return whether the reference leads to other skills after event `number` than these."""
+        # Not from the newest snapshot: one of this machine's own would lead to what is known here.
+        place = await at_snapshot(self.store, self.name, purpose, like, fingerprint_of(self.system), reference)
+        if place is None or place.number != reference:
+            return False  # it is damaged, or of a round that was pruned
         await place.go_to_end(number)
         after = place.replayed.system.skill_values(players)
         apart = max((abs(old - new) for old, new in zip(skills, after, strict=True)), default=0.0)
         if apart <= SAME:
-            return None
+            return False
         log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": self.name})
-        return reference
+        return True
 
     # Appending: rounds from the ring, and edits.
 

@@ -31,6 +31,7 @@ from equipoise.store.connection import reading, store_errors
 from equipoise.store.notes import Audit, SessionMemory
 from equipoise.store.player_rows import InForgetting, RenamedSnapshot, encoded
 from equipoise.store.round_rows import next_number
+from equipoise.store.sequence import Purpose
 from equipoise.store.transfer import AUDIT_OF_POOL
 
 PIECE = 1_000_000
@@ -104,8 +105,8 @@ class Taken:
     """What was there has changed, beside players: rounds, edits, all."""
     forgotten: list[InForgetting] = field(default_factory=list)
     """People of this store who have a stand-in now; the files are still to be cleaned."""
-    reference: bool = False
-    """The state of a sequential system came with it."""
+    references: dict[Purpose, int] = field(default_factory=dict)
+    """States of sequential systems that came with it: the events after which they are, in this store's numbers."""
     memories: list[SessionMemory] = field(default_factory=list)
     """Those of servers' sessions that have another one now."""
 
@@ -500,7 +501,8 @@ def _note(name: str, columns: Sequence[str], rows: Sequence[Sequence[Value | byt
         taken.players.update(PlayerId(str(row[place])) for row in rows)
     taken.parts |= name == "shared" and bool(rows)
     taken.rewritten |= name == "hidden"
-    taken.reference |= name == "snapshots" and bool(rows)
+    if name == "snapshots":
+        taken.references |= {row[columns.index("purpose")]: row[columns.index("number")] for row in rows}  # type: ignore[misc]
 
 
 def _memory(columns: Sequence[str], row: Sequence[Value | bytes]) -> SessionMemory:
