@@ -123,6 +123,13 @@ def answer(body: bytes, status: str = "200 OK", headers: str = "") -> bytes:
         (answer(b"", "302 Found", "Location: http://127.0.0.1:1/\r\n"), "this is no web admin of NS2: status 302"),
         (answer(b"", "401 Unauthorized", 'WWW-Authenticate: Basic realm="x"\r\n'), "status 401"),
         (answer(b"", "401 Unauthorized", "WWW-Authenticate: Digest realm=\r\n"), "no web admin|refused user"),
+        # Bytes that are no UTF-8, of which aiohttp makes a login.
+        (
+            answer(b"", "401 Unauthorized", 'WWW-Authenticate: Digest realm="R", nonce="n", qop="auth"\r\n').replace(
+                b"R", b"\xff\xfe"
+            ),
+            "this is no web admin of NS2",
+        ),
         (answer(b"", "403 Forbidden"), "403"),
         (answer(b" " * (LONGEST_STATE + 2)), f"more than {LONGEST_STATE} bytes"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "this is no web admin of NS2|closed"),

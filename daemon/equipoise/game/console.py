@@ -348,7 +348,7 @@ class WebAdmin(Console):
                     body += more
         except aiohttp.ClientConnectorError as error:
             raise error.os_error from None
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, UnicodeError) as error:  # a login for a realm that is no text
             raise Failure(f"{STRANGER}: {one_line(str(error))}") from None
         self._seen = _decoded(body)
 
