@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 from equipoise.cli.demo import GameName, Options, run
-from equipoise.demo.stage import Board, Line, Quiet, screen
+from equipoise.demo.stage import Board, Line, Stage, screen
 from equipoise.lab.simulation.outcome_model import OutcomeModel
 from equipoise.lab.simulation.population import Person, Population, Scenario
 
@@ -75,7 +75,7 @@ FRAME = """\
 """Rich's own frame without its web fonts: a picture in a README may load nothing."""
 
 
-class Camera(Quiet):
+class Camera(Stage):
     """A stage that remembers what the screen shows when a round is about to end."""
 
     def __init__(self, number: int) -> None:
