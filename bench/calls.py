@@ -26,7 +26,7 @@ from equipoise.service.status import Course
 OURS = str(Path(equipoise.__file__).parent)
 BEHIND_SECONDS = 1.5
 """Seconds to wait until the work that follows a reply is done: notes are written after one."""
-BESIDE = {"service/event_loop.py", "service/log.py"}
+BESIDE = {"service/event_loop.py", "service/log_lines.py"}
 """A thread that looks at the event loop all the time, and its log lines: no part of any story."""
 TARGET = "round end: 13 frames"
 CONFIG = """

@@ -32,7 +32,7 @@ from equipoise.service.copies import FOLDER, Backups, Exports
 from equipoise.service.event_loop import LoopWatch, Precedence
 from equipoise.service.jobs import Daily, Every, Scheduler
 from equipoise.service.live import Live
-from equipoise.service.log import log_as, notify, watchdog_seconds
+from equipoise.service.log_lines import log_as, notify, watchdog_seconds
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
 from equipoise.service.notices import Notices
 from equipoise.service.refits import Calibrations, Refits, Spreads
@@ -161,19 +161,19 @@ async def _start(
     store = await _store(config, stack, new_store=new_store)
     await people.finish(store)
     peers = stack.enter_context(closing(PeerServers(peers_of(config))))
-    fleet, stopping = Fleet(store, clock, peers.nudge), asyncio.Event()
-    stack.callback(asyncio.create_task(_hurry(stopping, fleet, store)).cancel)
+    fleet, end = Fleet(store, clock, peers.nudge), asyncio.Event()
+    stack.callback(asyncio.create_task(_hurry(end, fleet, store)).cancel)
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
     configuration = await _serving(config, environ, fleet, peers, store, clock, (listener, public), stack)
-    stack.callback(stopping.set)
+    stack.callback(end.set)
     store.tell(_address(listener))
     return _address(listener), configuration
 
 
-async def _hurry(stopping: asyncio.Event, fleet: Fleet, store: Store) -> None:
+async def _hurry(end: asyncio.Event, fleet: Fleet, store: Store) -> None:
     """Have nobody wait any more, at a stop that takes long, for a database elsewhere or for what is being read."""
-    await stopping.wait()
+    await end.wait()
     await asyncio.sleep(PATIENCE_SECONDS)
     while True:  # one wait may follow another
         fleet.cut()

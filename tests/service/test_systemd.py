@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.config.sections import Web
-from equipoise.service.log import notify, watchdog_seconds
+from equipoise.service.log_lines import notify, watchdog_seconds
 from equipoise.web.requests import RESERVED_FILES
 
 UNIT = Path(__file__).parents[2] / "systemd" / "equipoise.service"

@@ -16,8 +16,8 @@ import pytest
 import equipoise
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
-from equipoise.service import log
-from equipoise.service.log import JournalFormatter
+from equipoise.service import log_lines
+from equipoise.service.log_lines import JournalFormatter
 from equipoise.service.metrics import Metrics
 from equipoise.service.status import MOST_KINDS, REMEMBERED_SECONDS, RefusedBatches
 from equipoise.web import Refusals, refusals
@@ -92,10 +92,10 @@ def test_repeats_are_one_number_a_minute(tmp_path: Path, caplog: pytest.LogCaptu
 
 
 def test_a_minute_ends_by_itself(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "MINUTE", 0.0)
+    monkeypatch.setattr(log_lines, "MINUTE", 0.0)
 
     async def twice() -> None:
-        counted = log.Repeats(refusals.log, logging.INFO)
+        counted = log_lines.Repeats(refusals.log, logging.INFO)
         for _ in range(2):
             counted.log("key", "one")
             counted.log("key", "one")
@@ -107,7 +107,7 @@ def test_a_minute_ends_by_itself(caplog: pytest.LogCaptureFixture, monkeypatch: 
 
 def test_different_lines_are_bounded_too(caplog: pytest.LogCaptureFixture) -> None:
     async def many() -> None:
-        counted = log.Repeats(refusals.log, logging.INFO)
+        counted = log_lines.Repeats(refusals.log, logging.INFO)
         for number in range(1000):
             counted.log(number, "one")
         counted.close()

@@ -347,9 +347,9 @@ class FirstRatings:
         usual = 200.0 if deviation is None else deviation / 2
         newcomer = self._system.summary(NOBODY).rating
         ratings = quantiles(order, newcomer, usual if spread is None else spread)
-        ranked = sorted(order, key=lambda player: (-order[player], player))
+        by_rating = sorted(order, key=lambda player: (-order[player], player))
         table = Wanted(
-            [FirstRating(player, ratings[player]) for player in ranked],
+            [FirstRating(player, ratings[player]) for player in by_rating],
             f"HLstatsX:CE, {game}",
             {player: person.name for player, person in players.listed.items()},
             players.skipped,

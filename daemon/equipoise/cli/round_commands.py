@@ -90,8 +90,8 @@ def show_round(client: Client, server: str, round_id: str, as_json: bool) -> Non
     captures = (
         f" Captures: {side_word(shown['sides'], 'a')} {a}, {side_word(shown['sides'], 'b')} {b}." if a or b else ""
     )
-    started = f"Started {local_time(shown['started_at'])}, lasted {minutes(shown['seconds'])}"
-    print_note(f"{started}. {result(shown)}.{captures}")
+    times = f"Started {local_time(shown['started_at'])}, lasted {minutes(shown['seconds'])}"
+    print_note(f"{times}. {result(shown)}.{captures}")
     print_note(_expected(shown))
     if answer["pruned"]:
         print_note("Its participants were deleted for their age (retention.rounds_days).")

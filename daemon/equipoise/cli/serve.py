@@ -55,12 +55,12 @@ def serve(path: Path, new_store: bool) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     from equipoise import app
     from equipoise.config import STORE, load
-    from equipoise.service import log
+    from equipoise.service import log_lines
 
     os.umask(PRIVATE)
     try:
         config = load(path, os.environ)
-        log.set_up(config.log.level, config.log.format)
+        log_lines.set_up(config.log.level, config.log.format)
         asyncio.run(app.serve(config, new_store=new_store))
     except StoreDamaged as error:
         stop(f"{config.directory / STORE}: {error}")

@@ -194,8 +194,8 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.no_moves, state.no_moves_logged = event.no_moves, state.no_moves_logged and event.no_moves == state.no_moves
     before = state.roster
     state.accept_roster(event.roster)
-    swapped = () if before.entries else _swapped_before_restart(state, now)
-    locks = (*swapped, *joins.keep_locks(state, before, now))
+    new_colours = () if before.entries else _swapped_before_restart(state, now)
+    locks = (*new_colours, *joins.keep_locks(state, before, now))
     # Before what is due is ordered: an empty arena server has nothing due.
     empty = _last_human_left(state)
     return (*locks, *empty, *scrambles.announce(state), *_seen(state, now), *fallback.ask_first(state))

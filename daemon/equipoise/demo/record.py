@@ -195,7 +195,7 @@ async def shared_numbers(
     """Return the fields of `EveningSummary`; `kind` is that of decisions that make teams anew."""
     quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
     before, after = favourites(log, kind)
-    expected, won = record.expected()
+    chance, won = record.expected()
     stronger, random = record.evenness(record.half)
     return {
         "rounds": len(record.rounds),
@@ -208,7 +208,7 @@ async def shared_numbers(
         "rank_correlation": record.fidelity[-1],
         "stronger_side": stronger,
         "random_teams": random,
-        "favourites_expected": expected,
+        "favourites_expected": chance,
         "favourites_won": won,
         "brier": quality["brier"]["value"],
         "restarts_survived": record.restarts,

@@ -157,8 +157,8 @@ class Visit:
     def kept(self) -> dict[str, object]:
         """The parameters that were given, without the place in the list: the next part of the list has them too."""
         fields = {entry.name: entry.default for entry in structs.fields(self.query) if entry.name != "before"}
-        given = {name: getattr(self.query, name) for name in fields}
-        return {name: value for name, value in given.items() if value != fields[name]}
+        values = {name: getattr(self.query, name) for name in fields}
+        return {name: value for name, value in values.items() if value != fields[name]}
 
     def since_hours(self) -> Any:
         """Return this page's query with its `hours`, which no route has, as the `since` of its route."""

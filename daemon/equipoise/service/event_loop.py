@@ -24,7 +24,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 from typing import NamedTuple
 
-from equipoise.service.log import Repeats
+from equipoise.service.log_lines import Repeats
 from equipoise.service.metrics import Metrics
 
 AT_ONCE = 0.0005

@@ -36,7 +36,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError, StoreError
 from equipoise.service.clock import Clock
-from equipoise.service.log import Repeats
+from equipoise.service.log_lines import Repeats
 from equipoise.service.lookups import Lookups, outlook_now, propose_moves
 from equipoise.service.pool import Pool
 from equipoise.service.status import (
@@ -320,7 +320,7 @@ class Host:
 
     def status(self) -> ServerStatus:
         """Return the server as it is now, for operators."""
-        state, memory, balancing, now = (
+        state, memory, system, now = (
             self.session.state,
             self.session.memory,
             self.pool.balancing,
@@ -353,11 +353,11 @@ class Host:
             players_a=len(on_a),
             players_b=len(on_b),
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sum(skills(balancing, memory.context, Side.A, on_a)),
-            sum_b=sum(skills(balancing, memory.context, Side.B, on_b)),
+            sum_a=sum(skills(system, memory.context, Side.A, on_a)),
+            sum_b=sum(skills(system, memory.context, Side.B, on_b)),
             win_probability=outlook.chance if outlook else None,
             outlook=outlook,
-            balanced_by=balancing.name,
+            balanced_by=system.name,
             ring=self.pool.ring_depth,
             dropped_rounds=self.dropped_rounds,
             clock_ahead=self.clock_ahead,

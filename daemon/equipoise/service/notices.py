@@ -136,7 +136,7 @@ class Notices:
         for pool in tuple(self._pools):
             for row in await self._store.rounds_on_maps(pool, now - DAY, MOST_ROUNDS):
                 chances[row.server].append(max(row.prediction, 1.0 - row.prediction))
-        changes, moved = await self._store.changes_of_sides(now - DAY), self._moved()
+        changes, away = await self._store.changes_of_sides(now - DAY), self._moved()
         teams = Counter(change.server for change in changes if change.new_teams)
         notices = [
             Notice(
@@ -148,17 +148,17 @@ class Notices:
                 f"the favourite had {percent(fmean(favourites))} on average",
             )
             for server, favourites in sorted(chances.items())
-            if server in self._hosts and server not in moved
+            if server in self._hosts and server not in away
         ]
-        if not chances and self._machine <= min((each.machine for each in self._elsewhere()), default=self._machine):
+        if not chances and self._machine <= min((peer.machine for peer in self._elsewhere()), default=self._machine):
             notices.append(Notice("summary", "news", None, now, "no round was rated in the last 24 hours"))
         return notices
 
     def status(self, servers: Collection[str] = ()) -> list[str]:
         """Return a line on each of these servers, or on all."""
-        moved = self._moved()
+        away = self._moved()
         return [
-            _line(host) for name, host in self._hosts.items() if (not servers or name in servers) and name not in moved
+            _line(host) for name, host in self._hosts.items() if (not servers or name in servers) and name not in away
         ]
 
     @property
@@ -169,7 +169,7 @@ class Notices:
 
     def _moved(self) -> set[ServerId]:
         """Return the servers that are silent here while another machine hears them."""
-        heard = {each.server for each in self._elsewhere() if not each.status.get("lost", True)}
+        heard = {peer.server for peer in self._elsewhere() if not peer.status.get("lost", True)}
         return {name for name, host in self._hosts.items() if name in heard and host.status().lost}
 
     def _compare(self) -> Iterator[Notice]:
@@ -189,10 +189,10 @@ class Notices:
 
     def _subjects(self) -> Iterator[_Subject]:
         """All that may be told as a fault. What is not here any more, as a removed server, is forgotten silently."""
-        epoch, moved = self._clock.epoch(), self._moved()
+        epoch, away = self._clock.epoch(), self._moved()
         for name, host in self._hosts.items():
             age = host.silent_seconds() or 0.0
-            silence = "" if name in moved else _silence(host)
+            silence = "" if name in away else _silence(host)
             yield _Subject("lost", name, name, silence, f"{name}: its script is back", age=age)
             refusals = host.refused.current(epoch)
             # Neither where it was wrong nor how: that may be a player's id or name.

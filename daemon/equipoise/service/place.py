@@ -27,7 +27,7 @@ from equipoise.errors import RatingError, StoreError
 from equipoise.ratings.calibration import Calibration
 from equipoise.ratings.system import Match, System
 from equipoise.service.held import Before, Held, RatingAttempt, fingerprint_of, made_by
-from equipoise.service.log import Repeats
+from equipoise.service.log_lines import Repeats
 from equipoise.service.replayed import Replayed, begin, snapshot_of
 from equipoise.store.notes import BalancePrediction, BalancePredictions
 from equipoise.store.past import AT_ONCE

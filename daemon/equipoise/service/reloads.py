@@ -12,7 +12,7 @@ from typing import Any
 
 from equipoise.errors import EquipoiseError, ScriptError
 from equipoise.service.clock import Clock
-from equipoise.service.log import notify
+from equipoise.service.log_lines import notify
 from equipoise.store.notes import Audit
 from equipoise.store.store import Store
 

@@ -19,7 +19,7 @@ from equipoise.core.rules import Level
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
 from equipoise.service.clock import Clock
-from equipoise.service.log import Repeats
+from equipoise.service.log_lines import Repeats
 from equipoise.store.notes import CHANGES, Chance
 
 log = logging.getLogger(__name__)

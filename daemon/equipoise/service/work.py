@@ -46,7 +46,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError, SpillError, SplitError
 from equipoise.service.clock import Clock
-from equipoise.service.log import Repeats
+from equipoise.service.log_lines import Repeats
 from equipoise.service.pool import Pool
 from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
 from equipoise.store.store import Store

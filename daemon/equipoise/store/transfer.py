@@ -345,9 +345,9 @@ class _Into:
     def _write_event(self, line: pool_file.Round | pool_file.Edit | pool_file.Edited | pool_file.Void) -> None:
         match line:
             case pool_file.Round():
-                number, voided = self.before + line.number, line.voided and self.before + line.voided
-                stored = msgspec.structs.replace(line, number=number, voided=voided)
-                self.db.execute(_ADD_ROUND, (self.pool, *_columns(_ROUND, stored)))
+                number, struck = self.before + line.number, line.voided and self.before + line.voided
+                row = msgspec.structs.replace(line, number=number, voided=struck)
+                self.db.execute(_ADD_ROUND, (self.pool, *_columns(_ROUND, row)))
                 rows = (
                     (self.pool, number, place, *_columns(_PARTICIPANT, participant))
                     for place, participant in enumerate(line.participants)

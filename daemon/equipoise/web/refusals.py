@@ -20,7 +20,7 @@ from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
 from equipoise.service.diagnosis import Tried
 from equipoise.service.host import Host
-from equipoise.service.log import Repeats
+from equipoise.service.log_lines import Repeats
 from equipoise.service.metrics import Metrics
 from equipoise.web.routes import Answer, Caller
 from equipoise.wire import encode_refusal

@@ -40,7 +40,7 @@ from aiohttp.typedefs import Middleware
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.service.host import Host
-from equipoise.service.log import Repeats
+from equipoise.service.log_lines import Repeats
 from equipoise.service.metrics import Metrics, Reading
 from equipoise.web.logins import HOST, seen_through
 from equipoise.web.openapi import TABLE

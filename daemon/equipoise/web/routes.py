@@ -389,8 +389,8 @@ class Routes(list[Route]):
         """Return the decorator that adds the handler below it; it returns its `reply`, or writes one out by itself."""
 
         def register(handler: AnyHandler) -> AnyHandler:
-            returned = get_type_hints(handler)["return"]
-            structs = set(get_args(returned) or (returned,)) - {Answer, Stream}
+            result = get_type_hints(handler)["return"]
+            structs = set(get_args(result) or (result,)) - {Answer, Stream}
             types = (reply or next(iter(structs), None), body, query, body_example, reply_example)
             self.append(Route(method, path, summary, roles, handler, *types, media_type, form))
             return handler

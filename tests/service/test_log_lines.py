@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import equipoise
-from equipoise.service.log import FIELDS, JournalFormatter, JsonFormatter
+from equipoise.service.log_lines import FIELDS, JournalFormatter, JsonFormatter
 
 PACKAGE = Path(equipoise.__file__).parent
 
