@@ -6,8 +6,10 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -149,6 +151,18 @@ def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_me
             assert f"{store}: {said}" in (house.folder / "daemon.log").read_text()
             process.send_signal(signal.SIGTERM)
             process.wait(60)
+
+
+@pytest.mark.slow
+def test_a_store_that_was_being_made_when_the_power_failed_is_made_anew(house: House) -> None:
+    store = house.state / "equipoise.db"
+    store.parent.mkdir(mode=0o700, exist_ok=True)
+    with closing(sqlite3.connect(store)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+    for end in ("wal", "shm"):
+        (house.state / f"equipoise.db-{end}").touch()
+    with serving(house):
+        assert f"{store}: there was no store, a new one is made" in (house.folder / "daemon.log").read_text()
 
 
 @pytest.mark.slow
