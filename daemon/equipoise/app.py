@@ -339,7 +339,7 @@ async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> S
 def _trace(path: Path) -> Path | None:
     """A file that only a daemon with an open store leaves behind: a ring's, or one of the store's log."""
     # A store that is there without tables, and without a ring beside it, was being made when the power failed.
-    patterns = ("*.ring*",) if path.exists() else ("*.ring*", f"{path.name}-wal", f"{path.name}-shm")
+    patterns = ("*.ring*",) if os.path.exists(path) else ("*.ring*", f"{path.name}-wal", f"{path.name}-shm")
     # A directory that may not be looked into has none: opening the store says what is wrong with it.
     return min((file for pattern in patterns for file in path.parent.glob(pattern)), default=None)
 
