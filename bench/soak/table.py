@@ -37,7 +37,7 @@ def flatness(pools: Sequence[Pool]) -> float:
 
 
 def as_data(result: Result | None, pools: Sequence[Pool]) -> dict[str, object]:
-    """Output of `--json`."""
+    """Return the figures as `--json` prints them: milliseconds, MB and parts of a core."""
     return {
         "machine": machine(),
         "hours": None if result is None else _hours(result),

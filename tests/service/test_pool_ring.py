@@ -160,11 +160,10 @@ async def test_a_directory_that_may_not_be_looked_into_costs_no_round_while_othe
     assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (1, 2, 3)]
 
 
-@pytest.mark.also_shared(False)  # there the third round waits behind the second, and nobody is told
-async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_comes_later(tmp_path: Path) -> None:
-    """The waiting round is asked of a system that fails as a whole, and not at that round alone."""
+def faulty(name: str) -> Any:
+    """Return a system that fails at each round while its class says so."""
 
-    class Faulty(type(ratings.create("joint"))):  # type: ignore[misc]
+    class Faulty(type(ratings.create(name))):  # type: ignore[misc]
         fails = False
 
         def rate(self, match: Any) -> Any:
@@ -172,18 +171,26 @@ async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_come
                 raise ZeroDivisionError("a fault of ours")
             return super().rate(match)
 
+    return Faulty(ratings.create(name).params)
+
+
+@pytest.mark.also_shared(False)  # there the third round waits behind the second, and nobody is told
+async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_comes_later(tmp_path: Path) -> None:
+    """The waiting round is asked of a system that fails as a whole, and not at that round alone."""
+
+    system = faulty("joint")
     store = Store(tmp_path / "s.db")
     await store.open()
-    pool = Pool("main", Faulty(ratings.create("joint").params), store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
+    pool = Pool("main", system, store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
     await pool.open()
     try:
         await pool.record(a_round(1), None)
         with locked(tmp_path / "s.db"):
             await pool.record(a_round(2), None)
-        Faulty.fails = True
+        type(system).fails = True
         with pytest.raises(ZeroDivisionError):
             await pool.record(a_round(3), None)
-        Faulty.fails = False
+        type(system).fails = False
         assert (await pool.record(a_round(4), None)).status == "stored"
     finally:
         await pool.close()
@@ -194,17 +201,11 @@ async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_come
 async def test_a_fault_at_a_round_that_waits_is_said_once_however_often_it_is_tried(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Faulty(type(ratings.create("synelo"))):  # type: ignore[misc]
-        fails = True
-
-        def rate(self, match: Any) -> Any:
-            if Faulty.fails:
-                raise ZeroDivisionError("a fault of ours")
-            return super().rate(match)
-
+    system = faulty("synelo")
+    type(system).fails = True
     store = Store(tmp_path / "s.db")
     await store.open()
-    pool = new_pool(Faulty(ratings.create("synelo").params), store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
+    pool = new_pool(system, store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
     await pool.open()
     try:
         with locked(tmp_path / "s.db"):
@@ -212,7 +213,7 @@ async def test_a_fault_at_a_round_that_waits_is_said_once_however_often_it_is_tr
         for number in range(1, 4):  # each time those before it are tried
             assert (await pool.record(a_round(number), None)).status == "kept"
         await until(lambda: any("round 1763622000123-0 of arena-1 fails" in line for line in caplog.messages))
-        Faulty.fails = False
+        type(system).fails = False
         assert (await pool.record(a_round(4), None)).status == "stored"
     finally:
         await pool.close()

@@ -147,7 +147,7 @@ ACT = f"/players/{{id}}/{{act:{'|'.join(ACTS)}}}"
 
 
 class ActAsked(InPool, frozen=True):
-    """What is to be shown before it is done."""
+    """Something that an admin asks to do with a player, and is shown first."""
 
     rating: Points | None = None
     """The rating to set."""
