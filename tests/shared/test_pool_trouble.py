@@ -6,11 +6,15 @@ import asyncio
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
+import subprocess
 import time
 import zlib
-from contextlib import AsyncExitStack, closing, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -33,7 +37,7 @@ from tests.chaos.machines import ratings_apart
 from tests.cli.house import House, post, run, serving
 from tests.hosts import BOOT, GivenClock, Rig, roster, round_of
 from tests.opened_pool import Sharing
-from tests.postgres import PASSWORD, Between, Postgres, cluster
+from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, standby
 from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, house, machine, play, rows_of, until_equal
 from tests.shared.test_shared_pool import some_round
@@ -127,6 +131,160 @@ def test_a_night_without_the_database_costs_no_round_of_many_servers_also_where_
             assert [*ratings_apart(db)] == []
         for name, ids in sent.items():
             assert [id for server_id, id in rounds if server_id == name] == ids
+
+
+@dataclass
+class Place:
+    """A database, and the network by which the first of two machines reaches it."""
+
+    server: Postgres
+    database: str
+    network: Between
+    second: Postgres | None = None
+    """A standby."""
+
+    def urls(self) -> tuple[str, str]:
+        """Return the first machine's and the other's."""
+        if self.second is None:
+            return self.server.url(self.database, port=self.network.port), self.server.url(self.database)
+        hosts = f"127.0.0.1:{self.server.port},127.0.0.1:{self.second.port}"
+        url = f"postgresql://{OWNER}@{hosts}/{self.database}?target_session_attrs=read-write"
+        return url, url
+
+
+# Each begins a trouble, yields the machines whose rounds wait for its end, and ends it.
+
+
+@asynccontextmanager
+async def slow_network(place: Place) -> AsyncIterator[set[str]]:
+    place.network.seconds = 0.1  # one way
+    yield set()
+    place.network.seconds = 0.0
+
+
+@asynccontextmanager
+async def lost_answers(place: Place) -> AsyncIterator[set[str]]:
+    """Some rounds are stored, and who sent them never hears of it."""
+
+    async def lose() -> None:
+        while True:
+            place.network.lose_answer_to = b"INSERT INTO equipoise.events"
+            await asyncio.sleep(0.2)
+            place.network.lose_answer_to = None
+            await asyncio.sleep(0.2)
+
+    losing = asyncio.create_task(lose())
+    yield set()
+    losing.cancel()
+    place.network.lose_answer_to = None
+
+
+@asynccontextmanager
+async def half_open_network(place: Place) -> AsyncIterator[set[str]]:
+    place.network.to_client = False
+    yield {"one"}
+    place.network.heal()
+
+
+@asynccontextmanager
+async def vanished_holder(place: Place) -> AsyncIterator[set[str]]:
+    """Nothing is heard any more of a third machine that was about to append."""
+    async with Between(place.server.port) as network:
+        shared_log = SharedLog(place.server.url(place.database, port=network.port), PASSWORD, "three")
+        await shared_log.open()
+
+        async def hold() -> None:
+            async with shared_log.appending(POOL):
+                network.to_server = network.to_client = False
+                await asyncio.Event().wait()
+
+        holding = asyncio.create_task(hold())
+        await until(lambda: not network.to_server)
+        yield set()
+        holding.cancel()
+        await asyncio.wait([holding])
+        shared_log.cut()
+        await shared_log.close()
+
+
+@asynccontextmanager
+async def full_disk(place: Place) -> AsyncIterator[set[str]]:
+    small = place.server.folder / "small"
+    small.mkdir()
+    await asyncio.to_thread(subprocess.run, ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)], check=True)
+    try:
+        shutil.chown(small, USER)
+        sql = partial(asyncio.to_thread, place.server.sql)
+        await sql(f"CREATE TABLESPACE small LOCATION '{small}'; SELECT 1")
+        await sql("ALTER TABLE equipoise.events SET TABLESPACE small; SELECT 1", place.database)
+        ballast = small / "ballast"
+        with suppress(OSError):
+            await asyncio.to_thread(ballast.write_bytes, bytes(2 << 20))
+        yield {"one", "two"}
+        ballast.unlink()
+        await asyncio.sleep(0.1)
+        await sql("ALTER TABLE equipoise.events SET TABLESPACE pg_default; SELECT 1", place.database)
+        await sql("DROP TABLESPACE small; SELECT 1")
+    finally:
+        await asyncio.to_thread(subprocess.run, ["umount", "--lazy", str(small)], check=True)
+
+
+@asynccontextmanager
+async def failover(place: Place) -> AsyncIterator[set[str]]:
+    assert place.second is not None
+    await asyncio.to_thread(place.server.stop, signal.SIGKILL)
+    yield {"one", "two"}
+    await asyncio.to_thread(place.second.sql, "SELECT pg_promote()")
+
+
+@pytest.mark.parametrize(
+    "trouble", [slow_network, lost_answers, half_open_network, vanished_holder, full_disk, failover]
+)
+def test_scripts_are_answered_whatever_becomes_of_the_database_and_no_round_is_lost_or_doubled(
+    trouble: Callable[[Place], AbstractAsyncContextManager[set[str]]], tmp_path: Path
+) -> None:
+    """The trouble ends when all have their answers, so that none of them can have waited for its end."""
+    if trouble is full_disk and os.geteuid():
+        pytest.skip("only root can mount a small disk")
+    names, of, sent = ("one", "two"), random.Random(12), dict[str, list[str]]()
+
+    async def play(pool: SharedPool, count: int) -> None:
+        server = f"server-{pool.sharing.machine}"
+        for _ in range(count):
+            ids = sent.setdefault(server, [])
+            record = some_round(len(ids) + 1, server, of)
+            ids.append(record.round.id)
+            assert (await pool.record(record, b"{}")).status in ("stored", "kept")
+
+    async def run(place: Place) -> None:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(place.network)
+            pools = [
+                await stack.enter_async_context(machine(tmp_path / name, name, url))
+                for name, url in zip(names, place.urls(), strict=True)
+            ]
+            for pool in pools:
+                pool.answer_seconds = 0.5  # as on a server
+                await play(pool, 3)
+            await until_equal(*pools)
+            async with trouble(place) as waiting:
+                await asyncio.gather(*(play(pool, 16) for pool in pools))
+                await until(lambda: {pool.sharing.machine for pool in pools if pool.ring_depth} == waiting)
+            await asyncio.gather(*(play(pool, 3) for pool in pools))
+            await until_equal(*pools)
+
+    with ExitStack() as stack:
+        server = stack.enter_context(cluster())
+        second = stack.enter_context(standby(server)) if trouble is failover else None
+        if second is not None:
+            server.sql("ALTER SYSTEM SET synchronous_standby_names = '*'; SELECT pg_reload_conf()")
+        asyncio.run(run(Place(server, server.database(), Between(server.port), second)))
+    stores = [tmp_path / name / "equipoise.db" for name in names]
+    assert rows_of(stores[0]) == rows_of(stores[1])
+    with closing(sqlite3.connect(stores[0])) as db:
+        rounds = db.execute("SELECT server, id FROM rounds ORDER BY number").fetchall()
+    for server_id, ids in sent.items():
+        assert [id for name, id in rounds if name == server_id] == ids
 
 
 def test_a_round_waits_for_the_sync_of_the_ring_only_where_it_is_kept_there(
