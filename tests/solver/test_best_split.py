@@ -7,7 +7,6 @@ from math import inf
 
 import pytest
 
-from bench.pools import hard_pools
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
 from equipoise.solver import Pin, best_split, fewest_moves
@@ -15,12 +14,13 @@ from equipoise.solver import Pin, best_split, fewest_moves
 from .oracles import Puzzle, random_puzzle
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
-def test_small_puzzles_agree_with_trying_everything(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "count", "most"), [(1, 60, 12), *(pytest.param(n, 250, 8, marks=pytest.mark.slow) for n in range(12))]
+)
+def test_small_puzzles_agree_with_trying_everything(seed: int, count: int, most: int) -> None:
     rng = random.Random(seed)
-    for _ in range(250):
-        puzzle = random_puzzle(rng, most=8)
+    for _ in range(count):
+        puzzle = random_puzzle(rng, most)
         best = puzzle.best_score()
         if best is None:
             with pytest.raises(SplitError):
@@ -34,51 +34,6 @@ def test_small_puzzles_agree_with_trying_everything(seed: int) -> None:
         assert puzzle.score(places) == best, puzzle
         assert (found.bench_cost, found.moves) == best[:2]
         assert found.difference == puzzle.difference(places)
-
-
-def test_puzzles_of_up_to_twelve_agree_with_trying_everything() -> None:
-    rng = random.Random(1)
-    for _ in range(60):
-        puzzle = random_puzzle(rng, most=12)
-        best = puzzle.best_score()
-        if best is not None:
-            assert puzzle.score(puzzle.places(puzzle.solved())) == best, puzzle
-
-
-def test_the_bench_is_the_cheapest_within_the_tolerance() -> None:
-    values, costs = [100, 100, 100, 100, 130], [1, 1, 1, 1, 0]
-
-    assert best_split(values, sizes=(2, 2), bench_cost=costs).bench == (4,)
-    assert best_split(values, sizes=(2, 2), bench_cost=[0, 1, 1, 1, 1]).bench == (4,)
-    within = best_split(values, sizes=(2, 2), bench_cost=[0, 1, 1, 1, 1], tolerance=30)
-    assert within.bench == (0,)
-    assert abs(within.difference) == 30
-
-
-def test_without_limit_on_the_imbalance_cost_and_moves_come_first() -> None:
-    present = [Side.A, Side.A, Side.B, Side.B, None]
-
-    found = best_split([1000, 900, 10, 20, 5], sizes=(2, 2), bench_cost=[3, 3, 3, 3, 0], current=present, tolerance=inf)
-
-    assert (found.a, found.b, found.bench) == ((0, 1), (2, 3), (4,))
-    assert (found.bench_cost, found.moves) == (0, 0)
-
-
-def test_of_two_mirror_images_the_one_with_fewer_moves_is_taken() -> None:
-    for _, ratings in hard_pools(16, seed=6):
-        plain = best_split(ratings, sizes=(8, 8))
-        present = [plain.side_of(i) for i in range(16)]
-        swapped = [None if side is None else side.other for side in present]
-
-        assert best_split(ratings, sizes=(8, 8), current=present).moves == 0
-        assert best_split(ratings, sizes=(8, 8), current=swapped).moves == 0
-
-
-def test_joining_and_sitting_out_are_no_moves() -> None:
-    found = best_split([5, 5, 9, 1], sizes=(1, 1), current=[None, Side.A, Side.A, Side.B])
-
-    assert found.moves == 0
-    assert (found.a, found.b) == ((1,), (0,))
 
 
 @pytest.mark.parametrize("n", [42, 65, 100])
@@ -125,26 +80,6 @@ def test_pins_alone_are_exact_in_a_hundred_players() -> None:
     assert 2 in found.b
     assert {3, 4} <= set(found.bench)
     assert found.difference == 0
-
-
-def test_when_everybody_is_pinned_that_is_the_split() -> None:
-    found = best_split([1, 2, 3], sizes=(1, 1), pins={0: Pin.A, 1: Pin.BENCH, 2: Pin.B})
-
-    assert (found.a, found.b, found.bench, found.difference) == ((0,), (2,), (1,), -2)
-
-
-def test_groups_that_share_a_player_are_one() -> None:
-    found = best_split([9, 1, 1, 1, 1, 1], sizes=(3, 3), groups=[(0, 1), (1, 2)])
-
-    assert {0, 1, 2} in (set(found.a), set(found.b))
-
-
-def test_a_role_cap_that_cannot_be_exceeded_changes_nothing() -> None:
-    for _, ratings in hard_pools(10, seed=8):
-        free = best_split(ratings, sizes=(4, 4))
-        capped = best_split(ratings, sizes=(4, 4), roles=[range(5), range(3, 8)], role_cap=1000)
-
-        assert abs(capped.difference) == abs(free.difference)
 
 
 def test_large_and_uneven_costs_are_counted_exactly() -> None:

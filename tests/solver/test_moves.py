@@ -67,20 +67,9 @@ def test_the_two_choices_read_the_frontier() -> None:
     assert found.within(1000).moves == 0
     assert found.within(14).moves == 2
     assert found.within(1).moves == 4
-
-
-def test_when_nothing_comes_as_near_as_wanted_the_nearest_is_taken() -> None:
-    found = fewest_moves([9, 1, 1, 1], [A, B, A, B])
-
-    assert found.within(0).imbalance == 8
-
-
-def test_uneven_sides_are_evened_out_first() -> None:
-    found = fewest_moves([5, 5, 5, 5, 5, 5], [A, A, A, A, A, B])
-
-    assert found.steps[0].moves == 2
-    assert found.with_moves(0) == found.steps[0]
-    assert found.steps[0].imbalance == 0
+    assert fewest_moves([9, 1, 1, 1], [A, B, A, B]).within(0).imbalance == 8, "the nearest"
+    uneven = fewest_moves([5, 5, 5, 5, 5, 5], [A, A, A, A, A, B])
+    assert (uneven.with_moves(0), uneven.steps[0].moves) == (uneven.steps[0], 2), "sizes come first"
 
 
 def test_the_exact_frontier_is_never_worse_than_greedy_swaps() -> None:

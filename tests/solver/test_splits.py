@@ -53,11 +53,6 @@ def test_synelos_anchor_loses_an_optimum_that_we_find() -> None:
     assert set(found.bench) == {0, 1}
 
 
-def test_without_a_bench_the_anchor_loses_nothing() -> None:
-    for _, ratings in hard_pools(8, seed=2):
-        assert enumerated(ratings, 4, anchored=True) == enumerated(ratings, 4) == abs(splits(ratings)[4].difference)
-
-
 @pytest.mark.parametrize("n", [23, 30, 42])
 @pytest.mark.parametrize("k", [3, 6])
 def test_pools_beyond_enumeration_agree_with_one_programme_over_all_players(n: int, k: int) -> None:
@@ -75,14 +70,6 @@ def test_large_pools_without_a_bench_agree_with_subset_sums(n: int) -> None:
         nobody_benched = found.uneven or found[n // 2]
 
         assert abs(nobody_benched.difference) == without_bench(ratings, n // 2)
-
-
-@pytest.mark.slow
-def test_one_size_alone_is_as_good_as_among_all() -> None:
-    for _, ratings in hard_pools(48, seed=4):
-        together = splits(ratings)
-        for k in (2, 11, 24):
-            assert abs(splits(ratings, k=k)[k].difference) == abs(together[k].difference)
 
 
 @given(st.lists(st.integers(-3000, 3000), min_size=4, max_size=14), st.integers(-500, 500), st.integers(1, 7))
