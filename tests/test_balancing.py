@@ -24,13 +24,10 @@ from equipoise.ratings.system import Match, System
 from equipoise.ratings.system import Span as MatchSpan
 from tests.core import answerer
 from tests.core.scripts import finished, ids, presence
+from tests.hosts import player
 
 REASON = Text(Phrase.REASON_ADMIN)
 KOTH = Context(Mode.KOTH, "koth_viaduct")
-
-
-def player(number: int) -> PlayerId:
-    return PlayerId(str(76561198000000000 + number))
 
 
 def system_of(ratings: dict[PlayerId, float]) -> System:  # type: ignore[type-arg]
@@ -160,24 +157,6 @@ def test_a_pool_that_cannot_be_split_as_asked_says_why() -> None:
     assert solved.reason
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("count", "bench"), [(101, 1), (128, 0), (128, 28)])
-def test_a_crowd_is_split_too_and_evenly(count: int, bench: int) -> None:
-    random = Random(count)
-    ratings = {player(number): float(random.randint(500, 2500)) for number in range(count)}
-    entries = tuple(Entry(id, random.choice((Side.A, Side.B))) for id in ratings)
-    half = (count - bench) // 2
-    costs = {id: random.randint(0, 3) for id in ratings}
-    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, entries, (half, half), costs, 0.01, frozenset())
-
-    solved = answer(ask, system_of(ratings))
-
-    assert isinstance(solved, SplitSolved)
-    assert (len(solved.split.a), len(solved.split.b), len(solved.split.bench)) == (half, half, bench)
-    assert abs(solved.difference) < 200
-    assert solved == answer(ask, system_of(ratings))
-
-
 def test_the_probabilities_are_the_systems_own() -> None:
     pool = tuple(Entry(player(number), Side.A if number < 2 else Side.B) for number in range(4))
     ratings = {player(0): 2200.0, player(1): 2200.0, player(2): 1000.0, player(3): 1000.0}
@@ -291,35 +270,15 @@ def test_a_match_says_what_fraction_of_the_round_each_played_on_the_side_they_ar
     assert match.teams == (("a", "b", "c"), ("z",))
 
 
-def test_nobody_played_more_than_the_whole_round() -> None:
-    match = match_of(record((presence("a", Side.A, 100.4),)))
+@pytest.mark.parametrize(
+    ("played", "seconds", "fraction"),
+    [(100.4, 100.0, 1.0), (0.25, 0.5, 0.5), (0.0, 0.0, 1.0)],
+    ids=["no more than the whole round", "of a short one", "of one without a length"],
+)
+def test_the_fraction_is_of_the_rounds_own_length(played: float, seconds: float, fraction: float) -> None:
+    match = match_of(record((presence("a", Side.A, played),), seconds=seconds))
     assert match is not None
-    assert match.fraction_played["a"] == 1.0
-
-
-def test_the_fraction_is_of_the_rounds_own_length_however_short() -> None:
-    match = match_of(record((presence("a", Side.A, 0.25),), seconds=0.5))
-    assert match is not None
-    assert match.fraction_played["a"] == 0.5
-
-
-def test_in_a_round_of_no_length_everybody_played_all_of_it() -> None:
-    match = match_of(record((presence("a", Side.A, 0.0),), seconds=0.0))
-    assert match is not None
-    assert match.fraction_played == {"a": 1.0, "z": 1.0}
-
-
-@pytest.mark.parametrize("name", ["trueskill", "trueskill2", "ns2"])
-def test_a_winner_who_played_a_quarter_of_the_round_gains_less_than_one_who_played_all_of_it(name: str) -> None:
-    all_of_it, a_quarter = ids("ab")
-    system = create(name)
-    before = system.skill(all_of_it)
-    match = match_of(record((presence("a", Side.A, 100.0), presence("b", Side.A, 25.0))))
-    assert match is not None
-
-    system.rate(match)
-
-    assert before < system.skill(a_quarter) < system.skill(all_of_it)
+    assert match.fraction_played["a"] == fraction
 
 
 def test_a_match_carries_all_that_the_round_tells() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,13 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from equipoise.balancing import answer, chance, match_of, summaries_on
+from equipoise.balancing import answer, match_of, summaries_on
 from equipoise.core import effects as f
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
-from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side, Split
+from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side
 from equipoise.core.participation import recorded
-from equipoise.core.rules import Rules, ScrambleRules, ShuffleRules
+from equipoise.core.rules import Rules
 from equipoise.ratings import create
 from equipoise.ratings.system import Match, System, ranks_of
 from tests.core import answerer
@@ -228,65 +226,6 @@ def test_a_finished_round_names_its_sides_as_the_game_does(context: Context) -> 
 # Live pools.
 
 
-def truth(number: int) -> tuple[float, float]:
-    """Skill and offset, log-odds: two are good marines and ordinary aliens."""
-    return (2.0, 2.0) if number <= 2 else (0.0, 0.0)
-
-
-def a_winner(a: tuple[int, ...], b: tuple[int, ...], random: Random) -> Side:
-    lead = sum(sum(truth(number)) for number in a) - sum(truth(number)[0] - truth(number)[1] for number in b)
-    return Side.A if random.random() < logistic(lead) else Side.B
-
-
-def every_split(numbers: tuple[int, ...]) -> Iterator[Split]:
-    """All splits of an even number of players, without a bench."""
-    for chosen in combinations(numbers, len(numbers) // 2):
-        others = tuple(number for number in numbers if number not in chosen)
-        yield Split(tuple(map(player, chosen)), tuple(map(player, others)))
-
-
-def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> Skills:
-    return {one: PER_LOG_ODDS * (state["skill"] + sign * state["offset"]) for one, state in states.items()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_each_side(
-    tmp_path: Path, seed: int
-) -> None:
-    random, numbers = Random(seed), (1, 2, 3, 4, 5, 6)
-
-    async def evening() -> tuple[Split, dict[Split, float], dict[PlayerId, Mapping[str, Any]]]:
-        rules = Rules(
-            scramble=ScrambleRules(tolerance=0.0), shuffle=ShuffleRules(at_round_start=False, fair_band=(0.5, 0.5))
-        )
-        async with Rig(tmp_path, rules, system="ns2") as rig:
-            await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.NS2)
-            for number in range(60):
-                order = random.sample(numbers, 6)
-                a, b = tuple(order[:3]), tuple(order[3:])
-                await rig.play(f"r{number}", roster(a, b), a_winner(a, b, random), Mode.NS2)
-            # In the ready room: to place somebody is no move, which would have to be worth a point.
-            await rig.post(e.RoundStarted(0.0, roster((), (), numbers)))
-            reply = await rig.post(e.Commanded(0.0, ("scramble", "now"), None, admin=True))
-            (order_,) = (one for one in reply.orders if isinstance(one, f.Assign))
-            context, system = rig.host.session.memory.context, rig.pool.system
-            chances = {one: chance(system, context, one.a, one.b) for one in every_split(numbers)}
-            return order_.split, chances, {player(n): system.state(player(n)) for n in numbers}
-
-    split, chances, states = asyncio.run(evening())
-    on_a, on_b, average = (in_points(states, sign) for sign in (1.0, -1.0, 0.0))
-
-    def left_on_average(one: Split) -> float:
-        return abs(sum(average[each] for each in one.a) - sum(average[each] for each in one.b))
-
-    assert all(on_a[player(n)] - on_b[player(n)] > 50 for n in (1, 2))
-    unfair = {one: abs(probability - 0.5) for one, probability in chances.items()}
-    best = min(unfair.values())
-    assert unfair[split] == pytest.approx(best, abs=0.0005)
-    assert unfair[min(chances, key=left_on_average)] > best + 0.002
-
-
 def test_a_live_ns2_pool_places_and_moves_by_side(tmp_path: Path) -> None:
     """1 and 2 are good marines, 8 a good alien; 5 is good on either side, 6 on none."""
 
@@ -326,34 +265,3 @@ def test_what_an_operator_sees_of_a_server_is_by_side(tmp_path: Path) -> None:
     assert (sum_a, sum_b) == (2900.0, 2000.0)
     assert likely == pytest.approx(logistic(900 / 4 / PER_LOG_ODDS))
     assert percent == f"{100 * likely:.0f}"
-
-
-@pytest.mark.slow
-def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_path: Path) -> None:
-    random, numbers = Random(5), (1, 2, 3, 4, 5, 6)
-    alone = create("synelo")
-
-    async def evening() -> tuple[dict[PlayerId, float], e.SplitSolved]:
-        async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0))) as rig:
-            await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.KOTH)
-            for number in range(30):
-                order = random.sample(numbers, 6)
-                a, b = tuple(order[:3]), tuple(order[3:])
-                winner = a_winner(a, b, random)
-                await rig.play(f"r{number}", roster(a, b), winner, Mode.KOTH)
-                alone.rate(Match((tuple(map(player, a)), tuple(map(player, b))), ranks_of(float(winner is Side.A))))
-            here = tuple(Entry(player(n), Side.A if n < 4 else Side.B) for n in numbers)
-            ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, rig.host.session.memory.context, here, (3, 3), {}, 0.0)
-            solved = answer(ask, rig.pool.system)
-            assert isinstance(solved, e.SplitSolved)
-            return {player(n): rig.pool.summary(player(n)).rating for n in numbers}, solved
-
-    ratings, solved = asyncio.run(evening())
-
-    assert ratings == {player(n): alone.summary(player(n)).rating for n in numbers}
-    assert len(set(ratings.values())) > 3
-    assert abs(answerer.difference(solved.split, ratings)) == min(
-        abs(answerer.difference(one, ratings)) for one in every_split(numbers)
-    )
-    assert solved.difference == answerer.difference(solved.split, ratings)
-    assert solved.after.chance == alone.predict(Match((solved.split.a, solved.split.b))).expected(0)

@@ -21,13 +21,10 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.ratings import create
 from equipoise.ratings.system import Match, SkillContext, System
 from tests.correlated import Gaussian
+from tests.hosts import player
 
 KOTH = Context(Mode.KOTH, "koth_viaduct")
 LOW, HIGH = EVEN_CHANCES
-
-
-def player(number: int) -> PlayerId:
-    return PlayerId(str(76561198000000000 + number))
 
 
 def grouped(random: Random, players: list[PlayerId]) -> tuple[frozenset[PlayerId], ...]:
