@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from equipoise.core import events as e
@@ -56,12 +54,12 @@ def after_scramble(text: str, given: Rules | None = None) -> Game:
 # Round 1.
 
 
-def test_round_one_is_a_duel_of_the_two_closest_ratings_and_all_others_wait() -> None:
-    game = arena("ac|bd|e")
-    order = assigned(game.start())
+@pytest.mark.parametrize(("text", "bench"), [("ac|bd|e", "ade"), ("1|2|abc", "a")], ids=["humans", "bots do not duel"])
+def test_round_one_is_a_duel_of_the_two_closest_ratings_and_all_others_wait(text: str, bench: str) -> None:
+    order = assigned(arena(text).start())
     assert order.reason == Text(Phrase.REASON_DUEL)
     assert {*order.split.a, *order.split.b} == set(ids("bc"))
-    assert sorted(order.split.bench) == list(ids("ade"))
+    assert sorted(order.split.bench) == list(ids(bench))
 
 
 def test_two_who_face_each_other_by_chance_do_not_duel_when_others_are_closer() -> None:
@@ -88,13 +86,6 @@ def test_a_duellist_who_leaves_before_the_round_is_live_is_replaced() -> None:
     assert len(game.roster.on(A)) == len(game.roster.on(B)) == 1
 
 
-def test_bots_do_not_duel() -> None:
-    game = arena("1|2|abc")
-    order = assigned(game.start())
-    assert {*order.split.a, *order.split.b} == set(ids("bc"))
-    assert order.split.bench == ids("a")
-
-
 def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_same() -> None:
     game = arena("||abcd", rules(arena={"round_one": "everyone"}))
     teams = assigned(game.start()).split
@@ -105,12 +96,9 @@ def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_
     assert assigned(game.start()).reason == Text(Phrase.REASON_ROUND_TWO)
 
 
-def test_two_who_face_each_other_and_are_alone_need_no_duel() -> None:
-    assert not of(AskSplit, arena("a|b").start())
-
-
-def test_no_split_is_asked_for_one_player_alone() -> None:
-    assert not of(AskSplit, arena("a").start())
+@pytest.mark.parametrize("text", ["a|b", "a"], ids=["two who face each other", "one"])
+def test_who_is_alone_needs_no_duel(text: str) -> None:
+    assert not of(AskSplit, arena(text).start())
 
 
 TIED = dict.fromkeys(ids("abcd"), 2000.0)
@@ -167,15 +155,6 @@ def test_a_streak_of_three_is_followed_by_a_scramble_which_ends_it() -> None:
     game.open()
     game.end(A)
     assert game.session.memory.pending is None
-
-
-def test_a_win_of_the_other_side_or_a_stalemate_begins_the_streak_anew() -> None:
-    game = after_scramble("ac|bd")
-    for winner in (A, A, B, B, None, B, B):
-        game.round(winner)
-        assert game.session.memory.pending is None
-    game.round(B)
-    assert game.session.memory.pending is not None
 
 
 def test_the_streak_runs_on_when_sides_are_made_equal() -> None:
@@ -250,30 +229,6 @@ def test_turns_on_the_bench_do_not_depend_on_how_even_moves_could_make_the_sides
     assert assigned(game.start()).split.bench == ids("a")
 
 
-def test_players_benched_fewest_times_give_way_first() -> None:
-    game = after_scramble("ab|cd|e")
-    game.round(A)  # e sat out before it went live; b sits out this one
-    assert game.stands().split("|")[2] == "b"
-    benched = [game.stands().split("|")[2]]
-    for winner in (B, A, B):
-        game.round(winner)
-        benched.append(game.stands().split("|")[2])
-    # A scramble may come between: no player sits out twice before all others did once.
-    assert len(set(benched)) == 4
-    assert all(one != other for one, other in pairwise(benched))
-
-
-def test_of_players_benched_equally_often_the_one_who_sat_out_longest_ago_gives_way() -> None:
-    game = after_scramble("ab|c|")
-    memory = game.session.memory
-    memory = memory.bench(ids("c")).bench(ids("a"))
-    game.session.state.memory = memory.count(finished("x", A).id, memory.tally.after(None)).bench(ids("b"))
-    game.change("ab|c|d")
-    game.change("a|b|c")
-    order = assigned(game.start())
-    assert order.split.bench == ids("a")
-
-
 def test_sides_that_lost_a_player_are_made_equal_by_one_move() -> None:
     game = after_scramble("abc|d")
     order = assigned(game.start())
@@ -312,12 +267,6 @@ def test_a_joiner_in_the_freeze_waits_though_they_would_even_the_sides() -> None
     game.open()
     game.end(A)
     assert assigned(game.start()).split.size == 3
-
-
-def test_when_more_waited_than_can_play_the_bench_alone_decides() -> None:
-    game = after_scramble("||abc")
-    order = assigned(game.start())
-    assert (order.split.size, len(order.split.bench)) == (1, 1)
 
 
 def test_with_more_bots_on_a_side_than_half_of_all_humans_fill_the_other() -> None:

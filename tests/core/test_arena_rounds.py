@@ -327,12 +327,6 @@ def test_a_daemon_that_restarts_keeps_the_session_until_a_roster_is_empty() -> N
 # Cancel, and a scramble that waits for players.
 
 
-def test_cancel_drops_a_pending_scramble_and_sets_the_streak_to_zero() -> None:
-    session = streak_of_three(evening("ab|cd|e"))
-    play(session, [(2.0, command("scramble", "cancel"))])
-    assert (session.memory.pending, session.memory.tally.streak) == (None, 0)
-
-
 def test_with_too_few_players_a_pending_scramble_waits_and_the_sides_are_made_equal() -> None:
     session = streak_of_three(evening("ab|cd|e"))
     asked = question(play(session, [(2.0, started("ab|c"))]))

@@ -21,7 +21,6 @@ from tests.core.scripts import (
     command,
     ended,
     finished,
-    hello,
     ids,
     moves,
     of,
@@ -204,12 +203,24 @@ def test_scramble_next_in_the_freeze_time_is_carried_out_in_it() -> None:
     assert asked(session, (1.0, command("scramble", "next"))).moment is Moment.FREEZE
 
 
-def test_a_dry_run_shows_the_proposal_and_orders_nothing() -> None:
-    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
+@pytest.mark.parametrize(
+    ("mode", "here", "found", "before", "shown", "moved"),
+    [
+        (Mode.KOTH, "ab|cd", "ac|bd", Outlook.alone(0.61), ("RED", "61", "50"), [("b", "BLU"), ("c", "RED")]),
+        (Mode.KOTH, "abcd|", "ab|cd", None, ("RED", "?", "50"), [("c", "BLU"), ("d", "BLU")]),
+        (Mode.ARENA, "ab|cd|e", "eb|cd|a", Outlook.alone(0.61), ("RED", "61", "50"), [("a", "-"), ("e", "RED")]),
+        (Mode.NS2, "ab|cd", "ac|bd", Outlook.alone(0.61), ("Marines", "61", "50"), [("b", "Aliens"), ("c", "Marines")]),
+    ],
+    ids=["swapped", "no chance while a side is empty", "benched", "sides of NS2"],
+)
+def test_a_dry_run_shows_the_proposal_and_orders_nothing(
+    mode: Mode, here: str, found: str, before: Outlook | None, shown: tuple[str, ...], moved: list[tuple[str, str]]
+) -> None:
+    session = begun(mode, here, phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))
-    teams = e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.61), Outlook.alone(0.5))
-    moved = [Text(Phrase.DRY_RUN_LINE, ("@b", "BLU")), Text(Phrase.DRY_RUN_LINE, ("@c", "RED"))]
-    assert play(session, [(1.1, teams)]) == [tell(Text(Phrase.DRY_RUN, ("2", "RED", "61", "50")), *moved)]
+    teams = e.SplitSolved(question, split(found), 0.0, before, Outlook.alone(0.504))
+    lines = [Text(Phrase.DRY_RUN_LINE, (f"@{player}", side)) for player, side in moved]
+    assert play(session, [(1.1, teams)]) == [tell(Text(Phrase.DRY_RUN, (str(len(moved)), *shown)), *lines)]
     assert session.memory.pending is None
     assert session.state.asked is None
 
@@ -220,23 +231,6 @@ def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
     assert (question.purpose, question.reason, question.by, question.dry) == (Purpose.SCRAMBLE, ADMIN, None, True)
     play(session, [(2.0, ended(finished("r1", A, captures=(1, 0)), 2.0))])
     assert asked(session, (3.0, command("scramble", "dry"))).reason == Text(Phrase.REASON_NO_CAPTURE)
-
-
-def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
-    session = begun(Mode.KOTH, "abcd|", phase=e.Phase.OVER)
-    question = asked(session, (1.0, command("scramble", "dry")))
-    shown = the(Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, Outlook.alone(0.504)))]))
-    assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "RED", "?", "50"))
-
-
-def test_a_dry_run_shows_the_players_it_would_bench() -> None:
-    session = begun(Mode.ARENA, "ab|cd|e", phase=e.Phase.OVER)
-    question = asked(session, (1.0, command("scramble", "dry")))
-    shown = the(
-        Tell,
-        play(session, [(1.1, e.SplitSolved(question, split("eb|cd|a"), 0.0, Outlook.alone(0.61), Outlook.alone(0.5)))]),
-    )
-    assert Text(Phrase.DRY_RUN_LINE, ("@a", "-")) in shown.lines
 
 
 def test_a_dry_run_needs_as_many_players_as_a_scramble() -> None:
@@ -256,6 +250,7 @@ def test_cancel_drops_a_pending_scramble_and_tells_all_players() -> None:
     text = Text(Phrase.SCRAMBLE_CANCELLED)
     assert play(session, [(2.0, command("scramble", "cancel"))]) == [LogDecision("cancel", ADMIN), Say(text)]
     assert session.memory.pending is None
+    assert play(session, [(3.0, command("scramble", "cancel"))]) == [tell(Text(Phrase.NOTHING_PENDING))]
 
 
 def test_who_does_not_read_the_chat_is_answered_with_what_all_players_read() -> None:
@@ -295,11 +290,6 @@ def test_cancel_does_not_ask_again_for_equal_sides_that_are_being_solved() -> No
     assert question.purpose is Purpose.EQUAL_SIDES
     assert not of(AskSplit, play(session, [(1.1, command("scramble", "cancel"))]))
     assert of(Assign, play(session, [(1.2, solved(question))]))
-
-
-def test_cancel_with_nothing_pending_says_so() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "cancel"))]) == [tell(Text(Phrase.NOTHING_PENDING))]
 
 
 # Balance.
@@ -489,20 +479,6 @@ def test_a_player_who_wants_a_side_while_it_is_off_gets_it() -> None:
     play(session, [(1.0, command("off"))])
     (place,) = without_loads(play(session, [(2.0, e.SideWanted(2.0, ids("d")[0], A))]))
     assert (place.side, place.reason) == (A, Text(Phrase.REASON_ALLOWED))  # type: ignore[union-attr]
-
-
-def test_the_switch_survives_the_map() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, command("off")), (2.0, hello(Mode.CTF, session="s2", map_name="next map"))])
-    assert not session.memory.enabled
-
-
-def test_an_order_id_is_never_used_twice() -> None:
-    session = begun(Mode.KOTH, "abcd|ef")
-    (move,) = moves(play(session, [(1.0, solved(_open_question(session)))]))
-    question = asked(session, (2.0, command("scramble", "now")))
-    order = assigned(play(session, [(2.1, solved(question))]))
-    assert (move.order, order.order) == (OrderId("o1"), OrderId("o2"))
 
 
 def test_in_sudden_death_a_scramble_waits_for_the_next_round_and_a_gap_stays() -> None:

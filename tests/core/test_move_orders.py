@@ -154,14 +154,6 @@ def test_a_gap_that_is_answered_is_left_alone() -> None:
     assert not of((Cancel, AskMoves), play(session, [(1.0, e.Heartbeat(1.0)), (2.0, seen("abcd|ef"))]))
 
 
-def test_a_move_of_a_player_who_took_the_flag_is_cancelled_for_another() -> None:
-    session = uneven()
-    (move,) = moves(solve(session))
-    effects = play(session, [(1.0, seen("abcd|ef", carrier=move.player))])
-    assert effects[0] == Cancel(FIRST)
-    assert move.player not in question(session).movable
-
-
 def test_a_move_of_a_player_who_left_is_void_and_the_gap_is_looked_at_again() -> None:
     session = uneven("abcde|f")
     _, second = moves(solve(session))
@@ -289,11 +281,20 @@ def test_who_is_held_is_not_moved_and_may_be_as_soon_as_they_are_free() -> None:
     assert order.player in question(session).movable
 
 
-def test_a_mover_who_begins_a_duel_is_let_go_and_another_moves() -> None:
+@pytest.mark.parametrize(
+    "event",
+    [
+        seen("abcd|ef", carrier="a"),
+        seen("abcd|ef", objective={"a": 0.5}),  # type: ignore[arg-type]
+        e.SideChanged(1.0, PlayerId("a"), Side.A, held="duel"),
+    ],
+    ids=["takes the flag", "captures", "begins a duel"],
+)
+def test_of_a_mover_who_may_not_be_moved_any_more_another_goes(event: e.Event) -> None:
     session = uneven("abcd|ef")
     (order,) = moves(solve(session))
-    effects = play(session, [(1.0, e.SideChanged(1.0, order.player, Side.A, held="duel"))])
-    assert Cancel(order.order) in effects
+    assert order.player == "a"
+    assert Cancel(order.order) in play(session, [(1.0, event)])
     (other,) = moves(solve(session))
     assert other.player != order.player
 

@@ -127,29 +127,13 @@ def test_a_restarted_daemon_goes_on_with_the_remembered_session() -> None:
     assert session.memory == kept
 
 
-def test_a_pending_scramble_survives_the_restart_even_in_the_middle_of_the_freeze_time() -> None:
+def test_a_pending_scramble_turns_on_the_bench_and_order_ids_survive_the_restart_even_in_the_freeze_time() -> None:
     session = restarted()
-    effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cd"))])
-    question = the(AskSplit, effects)
+    question = the(AskSplit, play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cde"))]))
     assert question.reason == DUE
-
-
-def test_the_bench_history_survives_the_restart() -> None:
-    session = restarted()
-    effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cde"))])
-    question = the(AskSplit, effects)
     assert question.bench_cost == {**dict.fromkeys(ids("bcde"), 0), PlayerId("a"): 1}
-
-
-def test_order_ids_go_on_after_the_restart() -> None:
-    session = restarted()
-    effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cd"))])
-    question = the(AskSplit, effects)
-    (order, _) = play(
-        session, [(50.1, e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))]
-    )
-    assert isinstance(order, Assign)
-    assert order.order == "o13"
+    solved = e.SplitSolved(question, split("ac|bd|e"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5))
+    assert the(Assign, play(session, [(50.1, solved)])).order == "o13"
 
 
 def test_a_round_of_the_remembered_session_counts_even_before_the_hello() -> None:

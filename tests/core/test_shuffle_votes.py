@@ -142,16 +142,6 @@ def test_a_vote_on_teams_inside_the_fair_band_is_refused_with_the_probability() 
     assert refusal(session, chance=EVEN) == Text(Phrase.VOTE_EVEN, ("Marines", "52"))
 
 
-def test_teams_that_are_hardly_known_are_not_even() -> None:
-    hardly, well = (Outlook(0.5, 0.2, 0.8, unevenness) for unevenness in (0.2, 0.04))
-    for outlook, even in ((hardly, False), (well, True)):
-        session = begun(Mode.NS2, TEN)
-        (question,) = play(session, [(1.0, command("vote", admin=False))])
-        assert isinstance(question, AskChance)
-        (told,) = play(session, [(1.1, e.ChanceFound(question, outlook))])
-        assert isinstance(told, Tell) is even
-
-
 def test_the_band_of_a_shuffle_is_the_one_that_counts() -> None:
     session = begun(Mode.NS2, TEN)
     assert wish(session, "a", chance=0.44) == [Say(Text(Phrase.VOTE_SHUFFLE, ("@a", "1", "6")))]
@@ -240,28 +230,11 @@ def test_a_shuffle_for_the_next_round_waits_for_it_and_can_be_cancelled() -> Non
     assert of(AskSplit, play(session, [(50.0, started())])) == []
 
 
-def test_the_dry_run_of_a_shuffle_names_the_sides_of_the_game() -> None:
-    session = begun(Mode.NS2, TEN)
-    question = asked(play(session, [(1.0, command("shuffle", "dry"))]))
-    (told,) = play(session, [(1.1, solved(question))])
-    assert isinstance(told, Tell)
-    assert [line.english for line in told.lines] == [
-        "Preview of new teams. Players to move: 2. Win chance of Marines: 51 % instead of 70 %.",
-        "e to Aliens",
-        "f to Marines",
-    ]
-
-
 @pytest.mark.parametrize("late", [False, True])
 def test_no_vote_starts_a_round_again_of_which_it_is_not_known_how_long_it_runs(late: bool) -> None:
     session = Session(Rules())
     play(session, [(0.0, hello(Mode.NS2, e.Phase.RUNNING, late=late)), (0.0, seen(TEN))])
     assert refusal(session) == Text(Phrase.VOTE_TOO_LATE)
-
-
-def test_sides_that_the_configuration_names_are_called_so() -> None:
-    session = begun(Mode.NS2, TEN, rules=Rules(sides=("Frontiersmen", "Kharaa")))
-    assert refusal(session, chance=EVEN) == Text(Phrase.VOTE_EVEN, ("Frontiersmen", "52"))
 
 
 def test_a_player_who_comes_while_a_shuffle_at_once_is_solved_is_in_the_next_question() -> None:

@@ -122,19 +122,6 @@ def test_a_scramble_begins_the_count_of_rounds_anew(mode: Mode) -> None:
     assert not of(LogDecision, game.end(B))
 
 
-def test_the_number_of_rounds_comes_from_the_configuration() -> None:
-    patient = rules(triggers={"payload": Triggers(rounds=3)})
-    game_round = Outcome.of(finished("r", B))
-    assert due(Mode.PAYLOAD, Tally(2, 2), game_round, patient) is None
-    assert due(Mode.PAYLOAD, Tally(3, 3), game_round, patient) == Text(Phrase.REASON_ROUNDS, ("3",))
-
-
-def test_the_length_of_a_streak_comes_from_the_configuration() -> None:
-    game_round = Outcome.of(finished("r", A))
-    assert due(Mode.ARENA, Tally(4, 2, A, 2), game_round, rules(triggers={"arena": Triggers(streak=2)})) is not None
-    assert due(Mode.ARENA, Tally(5, 3, A, 3), game_round, rules(triggers={"arena": Triggers(streak=4)})) is None
-
-
 def test_a_cancel_ends_the_streak_so_that_the_next_win_does_not_make_a_scramble_due_again() -> None:
     session = begun(Mode.ARENA, "ab|cd")
     session.state.memory = replace(session.memory, tally=Tally(4, 2, A, 2))
@@ -149,12 +136,6 @@ def test_a_cancel_ends_the_streak_so_that_the_next_win_does_not_make_a_scramble_
     assert session.memory.pending is None
     play(session, [(5.0, ended(finished("r4", A), 5.0))])
     assert session.memory.pending == Text(Phrase.REASON_STREAK, ("3",))
-
-
-def test_a_stalemate_ends_the_streak() -> None:
-    tally = Tally(4, 2, A, 2).after(None)
-    assert (tally.streak, tally.streak_side) == (0, None)
-    assert due(Mode.ARENA, tally.after(A), Outcome.of(finished("r", A)), Rules()) is None
 
 
 # Waiting For Players, and modes in which nothing else counts.
@@ -337,13 +318,6 @@ def test_due_if_predicts_exactly_what_due_decides_afterwards(
     shutout = winner is not None and captured == 0
     foreseen = any(case.winner is winner and (shutout or not case.shutout) for case in due_if(mode, tally, given_rules))
     assert foreseen == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
-
-
-def test_due_if_counts_the_streak_of_the_side_that_would_win() -> None:
-    assert due_if(Mode.ARENA, Tally(4, 2, A, 2), Rules()) == (DueIf(A),)
-    assert due_if(Mode.ARENA, Tally(4, 2, B, 2), Rules()) == (DueIf(B),)
-    assert due_if(Mode.ARENA, Tally(4, 2, A, 1), Rules()) == ()
-    assert due_if(Mode.PAYLOAD, Tally(4, 1), Rules()) == (DueIf(A), DueIf(B), DueIf(None))
 
 
 def test_due_if_of_a_session_speaks_of_the_running_round() -> None:
