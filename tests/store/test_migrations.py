@@ -111,6 +111,18 @@ TABLES = """
 SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name NOT LIKE '%migrations' ORDER BY name
 """
 
+
+def taken_back(path: Path, steps: int, *statements: str) -> sqlite3.Connection:
+    """A store that these statements take back to what its first steps made."""
+    older = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        older.execute(statement)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        migrate(Database(fresh), MIGRATIONS[:steps])
+        assert older.execute(TABLES).fetchall() == fresh.execute(TABLES).fetchall()
+    return older
+
+
 LATER = Migration("9999-later", statements=("CREATE TABLE later (id)", "INSERT INTO later VALUES (1)"))
 BROKEN = Migration("9999-broken", statements=("CREATE TABLE half (id)", "CREATE TABEL typo (id)"))
 
@@ -250,18 +262,15 @@ async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(t
     path = tmp_path / "equipoise.db"
     await fill(tmp_path, list(some_rounds(20, spans=False)))
     before, numbers = await seen(), stored(tmp_path)
-    older = sqlite3.connect(path, isolation_level=None)
-    for statement in WITHOUT_GROWTH:
-        older.execute(statement)
-    older.execute("ALTER TABLE rounds RENAME COLUMN lineup TO doors")
-    older.execute("ALTER TABLE rounds RENAME COLUMN skill_at_start TO standing")
-    older.execute("DELETE FROM migrations WHERE number > 3")
-    older.execute("PRAGMA user_version = 3")
-    fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
-    migrate(Database(fresh), MIGRATIONS[:3])
-    assert older.execute(TABLES).fetchall() == fresh.execute(TABLES).fetchall(), "this is what the third step made"
-    older.close()
-    fresh.close()
+    taken_back(
+        path,
+        3,
+        *WITHOUT_GROWTH,
+        "ALTER TABLE rounds RENAME COLUMN lineup TO doors",
+        "ALTER TABLE rounds RENAME COLUMN skill_at_start TO standing",
+        "DELETE FROM migrations WHERE number > 3",
+        "PRAGMA user_version = 3",
+    ).close()
 
     assert await seen() == before
     assert any(record.skill_at_start for record, _ in before)
@@ -276,16 +285,9 @@ async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(t
 async def test_a_store_of_the_fifth_step_knows_how_many_edits_it_has_lost(tmp_path: Path) -> None:
     path = tmp_path / "equipoise.db"
     await fill(tmp_path, list(some_rounds(20)))
-    older = sqlite3.connect(path, isolation_level=None)
-    for statement in WITHOUT_EDITS:
-        older.execute(statement)
-    for action, target in (("set", player(1)), ("reset", player(2)), ("set", player(99)), ("scramble", SERVER)):
-        older.execute("INSERT INTO audit VALUES (NULL, 7, 'owner', ?, ?, '1000', '1500')", (action, target))
-    fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
-    migrate(Database(fresh), MIGRATIONS[:5])
-    assert older.execute(TABLES).fetchall() == fresh.execute(TABLES).fetchall(), "this is what the fifth step made"
-    older.close()
-    fresh.close()
+    with closing(taken_back(path, 5, *WITHOUT_EDITS)) as older:
+        for action, target in (("set", player(1)), ("reset", player(2)), ("set", player(99)), ("scramble", SERVER)):
+            older.execute("INSERT INTO audit VALUES (NULL, 7, 'owner', ?, ?, '1000', '1500')", (action, target))
     async with opened(path) as store:
         assert await store.lost_edits("main") == 2
         pool = Pool("main", ratings.create("synelo"), store, Ring(tmp_path / "main.ring"), GivenClock(1_800_000_000.0))
@@ -297,15 +299,9 @@ async def test_a_store_of_the_fifth_step_knows_how_many_edits_it_has_lost(tmp_pa
 
 async def test_a_store_of_the_fourth_step_gets_the_sums_over_its_players(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(20)), shadow_rounds=12)
-    older = sqlite3.connect(tmp_path / "equipoise.db", isolation_level=None)
-    kept = older.execute("SELECT * FROM crowds ORDER BY visible").fetchall()
-    for statement in WITHOUT_GROWTH:
-        older.execute(statement)
-    fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
-    migrate(Database(fresh), MIGRATIONS[:4])
-    assert older.execute(TABLES).fetchall() == fresh.execute(TABLES).fetchall(), "this is what the fourth step made"
-    older.close()
-    fresh.close()
+    with closing(sqlite3.connect(tmp_path / "equipoise.db")) as newer:
+        kept = newer.execute("SELECT * FROM crowds ORDER BY visible").fetchall()
+    taken_back(tmp_path / "equipoise.db", 4, *WITHOUT_GROWTH).close()
     database = open_database(tmp_path / "equipoise.db")
     counted = database.execute("SELECT * FROM crowds ORDER BY visible").fetchall()
     unpruned = database.execute("SELECT count(*) FROM rounds WHERE NOT pruned").fetchone()

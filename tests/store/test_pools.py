@@ -13,8 +13,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Presence, Side
 from equipoise.store import notes, player_rows, round_rows, sequence
 from equipoise.store.connection import open_database, transaction
-from equipoise.store.measurements import Prediction
-from equipoise.store.notes import Audit, Decision
+from equipoise.store.notes import Audit
 from equipoise.store.player_rows import Crowd, Fingerprint, PlayerRow, SharedParts
 from equipoise.store.round_rows import RatedRound
 from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, submit
@@ -168,19 +167,6 @@ async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
     ]
 
 
-async def test_the_score_of_a_prediction_is_that_of_side_a(tmp_path: Path) -> None:
-    async with opened(tmp_path / "s.db") as store:
-        for number, winner in enumerate((Side.A, None, Side.B), 1):
-            await record(store, a_round(number, winner=winner, started_at=float(number)))
-        await record(store, a_round(4, unrated="partial"))
-        assert await store.predictions(POOL, None) == [
-            Prediction(1.0, 0.625, 1.0),
-            Prediction(2.0, 0.625, 0.5),
-            Prediction(3.0, 0.625, 0.0),
-        ]
-        assert await store.predictions("other", None) == []
-
-
 def a_row(number: int, **fields: Any) -> PlayerRow:
     row = PlayerRow(player(number), 0, 1000.0 + number, 60 + number, True, 50.0 + number, {"n": number}, ())
     return replace(row, **fields)
@@ -221,23 +207,6 @@ async def test_ranks_through_the_store_are_of_the_asked_player_since_the_asked_t
         assert [row.id for row in await store.top(POOL, 2, since=None)] == [player(3), player(2)]
         assert [row.id for row in await store.search(POOL, player(1)[:-2], 2)] == [player(3), player(2)]
         assert (await store.crowd(POOL, since=None)).count == 3
-
-
-async def test_decisions_and_audits_come_back_whole(tmp_path: Path) -> None:
-    decision = Decision(SERVER, 5.0, "move", "3 against 1", "o4", {"players": ["a"]})
-    async with opened(tmp_path / "s.db") as store:
-        store.note([decision])
-        await store.audit(AUDIT)
-        assert await store.decisions(SERVER, 10) == [decision]
-        assert await store.audits(10) == [AUDIT]
-
-
-def test_a_memory_that_is_as_new_replaces_the_stored_one(tmp_path: Path) -> None:
-    with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
-        for memory, at in ((b"first", 5.0), (b"older", 4.0), (b"as new", 5.0)):
-            round_rows.remember_if_newer(database.conn, SERVER, memory, at)
-        assert round_rows.memory(database.conn, SERVER) == b"as new"
-        assert database.execute("SELECT at FROM sessions").fetchall() == [(5.0,)]
 
 
 def test_a_presence_that_left_marks_a_quit_only_for_a_participant(tmp_path: Path) -> None:

@@ -1,22 +1,26 @@
-"""Stores that cannot be used: the refusal is one line that says what to do, and the files stay as they were."""
+"""Stores that cannot be used, are not there or not whole: one line says what to do, and the files stay as they were."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from equipoise.errors import StoreRefused
+from equipoise.errors import StoreMissing, StoreRefused
 from equipoise.store.connection import open_database
 from equipoise.store.store import Store
 from tests.store.disk import without_root
-from tests.store.samples import opened
+from tests.store.samples import a_round, opened, record
 
 
 async def _refusal(path: Path) -> str:
@@ -140,3 +144,120 @@ def test_a_store_that_another_process_has_open_is_refused_until_that_process_end
 async def _open_and_close(path: Path) -> None:
     async with opened(path) as store:
         await store.ping()
+
+
+# A store that is not there, or not whole.
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in directory.iterdir() if not each.name.endswith(".lock")}
+
+
+def refusal(path: Path) -> str:
+    """Of a caller who wants the store that is there, and no new one; all files stay as they were."""
+    before = contents(path.parent)
+    with pytest.raises(StoreRefused) as refused:
+        asyncio.run(Store(path, create=False).open())
+    assert contents(path.parent) == before
+    return str(refused.value)
+
+
+def crashed(directory: Path) -> Path:
+    """The files of a daemon that was killed after it stored a round: the round is in the log alone."""
+    directory.mkdir(exist_ok=True)
+
+    async def copied() -> None:
+        async with opened(directory / "live.db") as store:
+            await record(store, a_round())
+            for each in contents(directory):
+                shutil.copy(directory / each, directory / each.replace("live", "s"))
+
+    asyncio.run(copied())
+    for name in contents(directory):
+        if name.startswith("live"):
+            (directory / name).unlink()
+    return directory / "s.db"
+
+
+def test_no_file_is_made_where_there_is_no_store(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "s.db") == f"{tmp_path / 's.db'}: No such file or directory: there is no store"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_without_tables_is_no_store(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        database.execute("PRAGMA user_version = 1")
+        database.execute("PRAGMA user_version = 0")
+    assert "there is no store" in refusal(tmp_path / "s.db")
+
+
+def test_an_empty_file_is_no_store_and_the_log_beside_it_is_kept(tmp_path: Path) -> None:
+    path = crashed(tmp_path)
+    path.write_bytes(b"")
+    assert refusal(path) == f"{path}: the file is empty: there is no store"
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_store_whose_log_was_removed_is_refused_until_the_index_is_removed_too(tmp_path: Path, create: bool) -> None:
+    path = crashed(tmp_path)
+    log = path.with_name("s.db-wal").rename(tmp_path / "aside")
+    with pytest.raises(StoreRefused, match=r"s\.db-wal: No such file .* remove .*s\.db-shm$"):
+        open_database(path, create=create)
+    log.rename(path.with_name("s.db-wal"))
+    with closing(open_database(path)) as database:
+        assert database.table("rounds").count == 1
+
+    path = crashed(tmp_path / "again")
+    for end in ("wal", "shm"):
+        path.with_name(f"s.db-{end}").unlink()
+    open_database(path).close()
+
+
+@pytest.mark.parametrize("lost", ["TABLE participants", "INDEX participants_by_round", "TABLE _sqlite_migrations"])
+def test_a_store_without_one_of_its_tables_or_indexes_is_refused_by_name(tmp_path: Path, lost: str) -> None:
+    path = tmp_path / "s.db"
+    open_database(path).close()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"DROP {lost}")
+    assert (
+        refusal(path) == f"{path}: it is damaged, its {lost[:5].lower()} {lost.split()[1]} is missing: restore a backup"
+    )
+
+
+def test_a_new_store_is_announced_with_its_path_and_an_old_one_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    open_database(tmp_path / "s.db").close()
+    open_database(tmp_path / "s.db").close()
+    assert caplog.messages == [f"{tmp_path / 's.db'}: there was no store, a new one is made"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")
+def test_a_store_that_this_user_may_not_look_for_is_not_called_missing(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o700)
+    open_database(tmp_path / "s.db").close()
+    with without_root(), pytest.raises(StoreRefused, match="Permission denied: run this as the owner") as refused:
+        asyncio.run(Store(tmp_path / "s.db", create=False).open())
+    assert not isinstance(refused.value, StoreMissing)
+
+
+async def test_a_missing_store_is_an_error_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(StoreMissing):
+        await Store(tmp_path / "none" / "s.db", create=False).open()
+
+
+# A link to a store on another disk.
+
+
+async def test_a_link_to_a_store_is_that_store_with_its_log_and_its_lock(tmp_path: Path) -> None:
+    for name in ("real", "one", "other"):
+        (tmp_path / name).mkdir()
+    for name in ("one", "other"):
+        (tmp_path / name / "s.db").symlink_to(tmp_path / "real" / "s.db")
+    async with opened(tmp_path / "one" / "s.db") as store:
+        await record(store, a_round())
+        with pytest.raises(StoreRefused, match="has the store open"):
+            await Store(tmp_path / "other" / "s.db").open()
+    async with opened(tmp_path / "real" / "s.db") as store:
+        assert len(await store.predictions("main", 10)) == 1

@@ -64,6 +64,9 @@ def test_the_backup_is_the_store_and_what_it_replaces_is_kept(state: Path) -> No
     assert (found.rounds, found.lost_rounds, found.replaces) == (2, 1, True)
     assert stat.S_IMODE((state / "s.db").stat().st_mode) == 0o600
     assert rounds(state.parent / "backup.db") == ["1", "2"]
+    with closing(sqlite3.connect(state / "s.db")) as database:
+        audit = database.execute("SELECT who, action, after FROM audit").fetchall()
+    assert audit == [("console", "restore", "backup.db")]
 
 
 def test_what_a_restore_of_the_same_second_has_kept_stays(state: Path) -> None:
@@ -74,20 +77,6 @@ def test_what_a_restore_of_the_same_second_has_kept_stays(state: Path) -> None:
     restored(state / "s.db", state.parent / "backup.db")
     (kept,) = (each for each in state.glob("s.db.before-restore-*") if each.name not in taken)
     assert rounds(kept) == ["1", "2", "3"]
-
-
-def test_the_audit_of_the_restored_store_says_so(state: Path) -> None:
-    restored(state / "s.db", state.parent / "backup.db")
-    with closing(sqlite3.connect(state / "s.db")) as database:
-        assert database.execute("SELECT who, action, after FROM audit").fetchall() == [
-            ("console", "restore", "backup.db")
-        ]
-
-
-def test_a_store_that_is_gone_is_replaced_and_loses_nothing(state: Path) -> None:
-    (state / "s.db").unlink()
-    found = restored(state / "s.db", state.parent / "backup.db")
-    assert (rounds(state / "s.db"), found.lost_rounds, found.replaces) == (["1", "2"], 0, False)
 
 
 def killed(state: Path) -> None:
@@ -110,6 +99,17 @@ def test_rounds_that_only_the_log_of_a_killed_daemon_has_are_counted_and_kept(st
     assert (found.lost_rounds, rounds(kept), rounds(state / "s.db")) == (2, ["1", "2", "3", "4"], ["1", "2"])
 
 
+@pytest.mark.parametrize("was_killed", [False, True])
+def test_a_store_that_is_gone_is_replaced_loses_nothing_and_leaves_its_log_aside(state: Path, was_killed: bool) -> None:
+    if was_killed:
+        killed(state)
+    (state / "s.db").unlink()
+    found = restored(state / "s.db", state.parent / "backup.db")
+    assert (rounds(state / "s.db"), found.lost_rounds, found.replaces) == (["1", "2"], 0, False)
+    assert not list(state.glob("s.db-*"))
+    assert len(list(state.glob("s.db.before-restore-*-wal"))) == was_killed
+
+
 def test_a_backup_that_was_copied_with_its_log_has_the_rounds_in_it(state: Path) -> None:
     killed(state)
     copy = state.parent / "copied.db"
@@ -130,15 +130,6 @@ def test_a_damaged_store_is_replaced_with_its_log_and_nobody_can_say_what_is_los
     assert (found.lost_rounds, rounds(state / "s.db")) == (None, ["1", "2"])
     assert {each.name.rpartition("Z")[2] for each in state.glob("s.db.before-restore-*")} == {"", "-wal"}
     assert not list(state.glob("s.db-*"))
-
-
-def test_the_log_of_a_store_that_is_gone_is_not_taken_for_that_of_the_backup(state: Path) -> None:
-    killed(state)
-    (state / "s.db").unlink()
-    restored(state / "s.db", state.parent / "backup.db")
-    assert not list(state.glob("s.db-*"))
-    assert len(list(state.glob("s.db.before-restore-*-wal"))) == 1
-    assert rounds(state / "s.db") == ["1", "2"]
 
 
 def test_rounds_that_wait_in_a_ring_stay(state: Path) -> None:
@@ -175,75 +166,56 @@ def test_a_store_that_another_program_reads_is_not_replaced(state: Path) -> None
     assert rounds(state / "s.db") == ["1", "2", "3", "4"]
 
 
-def truncated(backup: Path) -> None:
-    os.truncate(backup, 30_000)
-
-
-def cut_within_the_last_page(backup: Path) -> None:
-    os.truncate(backup, backup.stat().st_size - 1)
-
-
-def damaged(backup: Path) -> None:
-    wreck(backup, "rounds")
-
-
-def foreign(backup: Path) -> None:
-    backup.unlink()
+def altered(backup: Path, *statements: str) -> None:
     with closing(sqlite3.connect(backup, isolation_level=None)) as database:
-        database.execute("CREATE TABLE rounds (number)")
+        for statement in statements:
+            database.execute(statement)
 
 
-def newer(backup: Path) -> None:
-    with closing(sqlite3.connect(backup, isolation_level=None)) as database:
-        database.execute("PRAGMA user_version = 1000")
+def without_a_table(backup: Path) -> None:
+    altered(backup, "PRAGMA writable_schema = ON", "DELETE FROM sqlite_master WHERE name = 'names'")
 
 
-def without_tables(backup: Path) -> None:
-    with closing(sqlite3.connect(backup, isolation_level=None)) as database:
-        database.execute("PRAGMA writable_schema = ON")
-        database.execute("DELETE FROM sqlite_master WHERE name = 'names'")
+def replaced(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    """Something else in the backup's place."""
 
+    def replace(backup: Path) -> None:
+        backup.unlink()
+        make(backup)
 
-def emptied(backup: Path) -> None:
-    os.truncate(backup, 0)
-
-
-def no_store(backup: Path) -> None:
-    backup.write_text("[web]\nport = 27500\n" * 100)
-
-
-def directory(backup: Path) -> None:
-    backup.unlink()
-    backup.mkdir()
-
-
-def fifo(backup: Path) -> None:
-    backup.unlink()
-    os.mkfifo(backup)
-
-
-def removed(backup: Path) -> None:
-    backup.unlink()
+    return replace
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
-        (truncated, "it is damaged"),
-        (cut_within_the_last_page, "it is damaged"),
-        (damaged, "it is damaged"),
-        (foreign, "it is not an Equipoise store"),
-        (newer, "it was written by a newer Equipoise"),
-        (without_tables, "its table names is missing"),
-        (emptied, "the file is empty"),
-        (no_store, "not an Equipoise store"),
-        (directory, "this is no file"),
-        (fifo, "this is no file"),
-        (removed, "No such file or directory"),
+        pytest.param(lambda backup: os.truncate(backup, 30_000), "it is damaged", id="truncated"),
+        pytest.param(
+            lambda backup: os.truncate(backup, backup.stat().st_size - 1), "it is damaged", id="cut in the last page"
+        ),
+        pytest.param(lambda backup: wreck(backup, "rounds"), "it is damaged", id="damaged"),
+        pytest.param(
+            replaced(lambda path: altered(path, "CREATE TABLE rounds (number)")),
+            "it is not an Equipoise store",
+            id="foreign",
+        ),
+        pytest.param(
+            lambda backup: altered(backup, "PRAGMA user_version = 1000"),
+            "it was written by a newer Equipoise",
+            id="newer",
+        ),
+        pytest.param(without_a_table, "its table names is missing", id="without a table"),
+        pytest.param(lambda backup: os.truncate(backup, 0), "the file is empty", id="emptied"),
+        pytest.param(
+            lambda backup: backup.write_text("[web]\nport = 27500\n" * 100), "not an Equipoise store", id="no store"
+        ),
+        pytest.param(replaced(Path.mkdir), "this is no file", id="directory"),
+        pytest.param(replaced(os.mkfifo), "this is no file", id="fifo"),
+        pytest.param(Path.unlink, "No such file or directory", id="removed"),
     ],
 )
-def test_a_file_that_is_no_good_backup_changes_nothing(state: Path, spoil: Callable[[Path], None], why: str) -> None:
+def test_a_file_that_is_no_good_backup_changes_nothing(state: Path, spoil: Callable[[Path], object], why: str) -> None:
     backup = state.parent / "backup.db"
     spoil(backup)
     before = contents(state)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import closing
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Any
 
 import pytest
 
 from bench.filled_store import POOL, Past, fill, player, server
 from equipoise.core.model import RoundId, ServerId
+from equipoise.store import past
 from equipoise.store.notes import Decision
 from equipoise.store.seasons import Rule
 from equipoise.store.store import Store
-from tests.store.samples import Submitted, a_round
+from tests.store.samples import Submitted, a_round, opened, submit
 from tests.store.traced import Traced
 
 pytestmark = pytest.mark.slow
@@ -206,6 +208,33 @@ async def test_a_round_of_24_writes_few_pages_though_its_players_are_strewn_over
     assert written / 20 <= 55
 
 
-def _frames(db: Connection) -> int:
+def _frames(db: sqlite3.Connection) -> int:
     """Pages in the write-ahead log: the middle number of three."""
     return int(db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1])
+
+
+PIECE = 100
+
+
+def steps_of_the_past(path: Path) -> int:
+    """Steps of SQLite, in hundreds, to read all rounds back."""
+    counted = 0
+
+    def count() -> int:
+        nonlocal counted
+        counted += 1
+        return 0
+
+    with closing(sqlite3.connect(path)) as database:
+        database.set_progress_handler(count, 100)
+        assert sum(1 for _ in past.rated(database, "main")) == int(path.stem)
+    return counted
+
+
+async def test_reading_four_times_as_many_rounds_takes_four_times_as_many_steps(tmp_path: Path) -> None:
+    for total in (PIECE, 4 * PIECE):
+        async with opened(tmp_path / f"{total}.db") as store:
+            for first in range(0, total, PIECE):
+                await submit(store, *(Submitted(a_round(number)) for number in range(first, first + PIECE)))
+    few, many = (steps_of_the_past(tmp_path / f"{total}.db") for total in (PIECE, 4 * PIECE))
+    assert many < 5 * few

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import statistics
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -49,9 +48,11 @@ async def test_a_stored_round_is_there_after_the_store_was_closed(tmp_path: Path
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round(), memory=b"streak 1")
     async with opened(tmp_path / "s.db") as store:
-        rows = await store.players(POOL, [player(1), player(4)], 500)
+        rows = await store.players(POOL, [player(1), player(4), player(9)], 500)
+        elsewhere = await store.players("other", [player(1)], 500)
         memory = await store.memory(SERVER)
 
+    assert (list(rows), elsewhere) == ([player(1), player(4)], {}), "strangers are missing, and pools are apart"
     assert (rows[player(1)].rating, rows[player(4)].rating) == (1010, 990)
     assert rows[player(1)].history == ((1010.0, 0.625, 1.0),)
     assert rows[player(1)].last_played == a_round().round.started_at
@@ -111,19 +112,6 @@ async def test_history_is_in_the_order_of_being_applied_and_ends_with_the_last(t
         rows = await store.players(POOL, [player(1)], 3)
 
     assert [after for after, _, _ in rows[player(1)].history] == [1030, 1040, 1050]
-
-
-async def test_a_round_is_stored_with_when_it_first_came_in_and_who_quit(tmp_path: Path) -> None:
-    one = a_round()
-    quitter = replace(one.round.presences[1], left=True)
-    played = replace(one.round, presences=(one.round.presences[0], quitter, *one.round.presences[2:]))
-    async with opened(tmp_path / "s.db") as store:
-        await record(store, replace(one, round=played), at=77.0)
-    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
-        rounds = database.execute("SELECT recorded_at FROM rounds").fetchall()
-        quits = database.execute("SELECT player FROM participants WHERE quit").fetchall()
-
-    assert (rounds, quits) == ([(77.0,)], [(player(2),)])
 
 
 async def test_a_late_round_does_not_make_a_player_look_absent(tmp_path: Path) -> None:
@@ -220,16 +208,6 @@ def test_each_players_window_is_their_own_last_rounds_oldest_first(
     }
 
 
-async def test_strangers_are_missing_and_pools_are_apart(tmp_path: Path) -> None:
-    async with opened(tmp_path / "s.db") as store:
-        await record(store, a_round())
-        here = await store.players(POOL, [player(1), player(9)], 500)
-        elsewhere = await store.players("other", [player(1)], 500)
-
-    assert list(here) == [player(1)]
-    assert elsewhere == {}
-
-
 async def test_the_memory_of_a_round_that_waited_does_not_replace_a_newer_one(tmp_path: Path) -> None:
     memories = []
     async with opened(tmp_path / "s.db") as store:
@@ -315,8 +293,10 @@ async def test_predictions_are_the_rated_rounds_that_were_applied_last_oldest_fi
             await record(store, a_round(number, winner=winner, started_at=9.0 - number))
         await record(store, a_round(3, unrated="partial"))
 
-        assert await store.predictions(POOL, 2) == [Prediction(8.0, 0.625, 0.5), Prediction(7.0, 0.625, 0.0)]
-        assert await store.predictions("other", 2) == []
+        last = [Prediction(8.0, 0.625, 0.5), Prediction(7.0, 0.625, 0.0)]
+        assert await store.predictions(POOL, 2) == last
+        assert await store.predictions(POOL, None) == [Prediction(9.0, 0.625, 1.0), *last]
+        assert await store.predictions("other", None) == []
 
 
 @pytest.mark.slow
