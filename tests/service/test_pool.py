@@ -241,23 +241,6 @@ async def test_an_unrated_round_is_stored_and_changes_no_rating(tmp_path: Path) 
         assert pool.summary(player(1)).rounds == 0
 
 
-async def test_a_round_that_the_system_refuses_is_stored_unrated_with_the_reason(tmp_path: Path) -> None:
-    record = a_round()
-    bot = replace(record.participants[0], id=PlayerId("bot:7"))
-    async with opened(tmp_path) as pool:
-        done = await pool.record(replace(record, participants=(bot, *record.participants)), None)
-
-        assert done.status == "stored"
-        assert done.rated is not None
-        assert done.rated.changes == ()
-        assert pool.summary(player(1)).rounds == 0
-    database = sqlite3.connect(tmp_path / "s.db")
-    assert database.execute("SELECT unrated FROM rounds").fetchall() == [
-        ("bot:7: bots are not rated: they may only stand in a lineup",)
-    ]
-    database.close()
-
-
 async def test_everybody_in_the_lineup_counts_in_the_prediction_also_after_a_restart(
     tmp_path: Path,
 ) -> None:
