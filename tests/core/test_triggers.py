@@ -223,6 +223,7 @@ def test_an_unreported_end_of_waiting_is_made_up_for_with_the_hello(mode: Mode, 
     ("triggers", "winner", "captures", "tally", "reason"),
     [
         (Triggers(streak=4), A, (1, 1), Tally(3, 3, A, 3), Text(Phrase.REASON_STREAK, ("4",))),
+        (Triggers(streak=4), A, (1, 1), Tally(2, 2, A, 2), None),
         (Triggers(streak=4), B, (1, 1), Tally(3, 3, A, 3), None),
         (Triggers(streak=4), None, (0, 0), Tally(3, 3, A, 3), None),
         (Triggers(no_capture=True), A, (0, 0), Tally(), Text(Phrase.REASON_NO_CAPTURE)),
