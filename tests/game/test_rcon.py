@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import struct
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
@@ -41,12 +42,22 @@ def rcon(port: int, password: str = PASSWORD, seconds: float = PATIENT) -> Rcon:
     return Rcon("test", ("127.0.0.1", port), password, seconds=seconds)
 
 
-async def test_rcon_server_answers_command_after_command_on_one_connection() -> None:
+@asynccontextmanager
+async def connected(acts: Acts, seconds: float = PATIENT) -> AsyncIterator[Rcon]:
+    """A client of a server that does this with each connection."""
+    async with stand_in(acts) as port:
+        client = rcon(port, seconds=seconds)
+        yield client
+        client.close()
+
+
+async def test_commands_one_after_the_other_and_at_the_same_time_take_turns_on_one_connection() -> None:
     async with source_server() as (server, port):
         client = rcon(port)
         assert [await client.execute(f"say {number}") for number in range(300)] == [f"SAY {n}" for n in range(300)]
-        assert client.status().connections == 1
-        assert server.most_at_once == 1
+        answers = await asyncio.gather(*(client.execute(f"a{number}") for number in range(50)))
+        assert answers == [f"A{number}" for number in range(50)]
+        assert (client.status().connections, server.most_at_once) == (1, 1)
         client.close()
 
 
@@ -60,28 +71,13 @@ async def test_an_answer_of_10_000_bytes_is_whole_and_the_next_one_is_not_mixed_
         client.close()
 
 
-async def test_commands_at_the_same_time_take_turns() -> None:
-    async with source_server() as (server, port):
-        client = rcon(port)
-        answers = await asyncio.gather(*(client.execute(f"a{number}") for number in range(50)))
-        assert answers == [f"A{number}" for number in range(50)]
-        assert (client.status().connections, server.most_at_once) == (1, 1)
-        client.close()
-
-
-async def test_rcon_fake_answers() -> None:
+async def test_rcon_fake_answers_and_a_packet_larger_than_the_game_sends_is_refused() -> None:
+    """rcon-fake sends 10,000 bytes as one packet."""
     with fake_server() as port:
         client = rcon(port)
         assert await client.execute("status") == "<status>"
         assert await client.execute("x5000") == "x" * 5000
         assert await client.execute("status") == "<status>"
-        client.close()
-
-
-async def test_a_packet_larger_than_the_game_sends_is_refused() -> None:
-    """rcon-fake sends 10,000 bytes as one packet."""
-    with fake_server() as port:
-        client = rcon(port)
         with pytest.raises(PeerError, match="a packet of 10010 bytes"):
             await client.execute("x10000")
         client.close()
@@ -128,11 +124,9 @@ async def test_segments_of_any_size_are_one_answer() -> None:
                 await writer.drain()
                 await asyncio.sleep(0)
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         assert await client.execute("abcd") == "abcd" * 1000
         assert await client.execute("ab") == "ab" * 1000
-        client.close()
 
 
 async def test_the_packets_of_a_login_may_come_in_one_segment_with_others() -> None:
@@ -144,26 +138,11 @@ async def test_the_packets_of_a_login_may_come_in_one_segment_with_others() -> N
         writer.write(packet(number - 1, VALUE, b"another's") + packet(number, VALUE, b"mine"))
         await reader.read()
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         assert await client.execute("status") == "mine"
-        client.close()
 
 
-async def test_bytes_that_are_no_text_are_shown_as_such() -> None:
-    async def act(reader: Reader, writer: Writer) -> None:
-        await accept_login(reader, writer)
-        number, _, _ = await received(reader)
-        writer.write(packet(number, VALUE, b"caf\xe9 \xff"))
-        await reader.read()
-
-    async with stand_in(act) as port:
-        client = rcon(port)
-        assert await client.execute("status") == "caf\ufffd \ufffd"
-        client.close()
-
-
-def sent(*parts: Callable[[int], bytes]) -> Callable[[Reader, Writer], object]:
+def sent(*parts: Callable[[int], bytes]) -> Acts:
     """What a server sends instead of an answer; then it waits for the client to go."""
 
     async def act(reader: Reader, writer: Writer) -> None:
@@ -174,6 +153,11 @@ def sent(*parts: Callable[[int], bytes]) -> Callable[[Reader, Writer], object]:
         await reader.read()
 
     return act
+
+
+async def test_bytes_that_are_no_text_are_shown_as_such() -> None:
+    async with connected(sent(lambda number: packet(number, VALUE, b"caf\xe9 \xff"))) as client:
+        assert await client.execute("status") == "caf\ufffd \ufffd"
 
 
 @pytest.mark.parametrize(
@@ -190,12 +174,10 @@ def sent(*parts: Callable[[int], bytes]) -> Callable[[Reader, Writer], object]:
     ],
 )
 async def test_what_is_no_rcon_is_an_error_of_the_peer(answer: Callable[[int], bytes], why: str) -> None:
-    async with stand_in(sent(answer)) as port:  # type: ignore[arg-type]
-        client = rcon(port)
+    async with connected(sent(answer)) as client:
         with pytest.raises(PeerError, match=why):
             await client.execute("status")
         assert client.status().state == "unreachable"
-        client.close()
 
 
 async def test_an_answer_without_an_end_is_given_up() -> None:
@@ -206,11 +188,9 @@ async def test_an_answer_without_an_end_is_given_up() -> None:
             writer.write(packet(number, VALUE, b"x" * 4086))
             await writer.drain()
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         with pytest.raises(PeerError, match="an answer of more than"):
             await client.execute("status")
-        client.close()
 
 
 def flooded(begins: int, first: Callable[[int], bytes], noise: Callable[[int], bytes]) -> Acts:
@@ -294,10 +274,8 @@ async def test_what_is_short_of_a_flood_is_an_answer() -> None:
         writer.write(packet(number, VALUE, b"y") * (MOST_PACKETS - 1) + packet(last, VALUE))
         await reader.read()
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         assert await client.execute("status") == "x" * 4000 + "y" * (MOST_PACKETS - 1)
-        client.close()
 
 
 @pytest.mark.parametrize("logged_in", [False, True])
@@ -310,12 +288,10 @@ async def test_a_server_that_does_not_answer_is_not_waited_for(logged_in: bool) 
             await accept_login(reader, writer)
         await silent.wait()
 
-    async with stand_in(act) as port:
-        client = rcon(port, seconds=SOON)
+    async with connected(act, SOON) as client:
         with pytest.raises(PeerError, match=r"no answer within 0\.3 s"):
             await client.execute("status")
         silent.set()
-        client.close()
 
 
 async def test_a_half_open_connection_is_replaced_after_one_failure() -> None:
@@ -330,13 +306,11 @@ async def test_a_half_open_connection_is_replaced_after_one_failure() -> None:
             if answered != 2:
                 writer.write(packet(number, VALUE, b"here"))
 
-    async with stand_in(act) as port:
-        client = rcon(port, seconds=SOON)
+    async with connected(act, SOON) as client:
         assert await client.execute("status") == "here"
         with pytest.raises(PeerError):
             await client.execute("status")
         assert await rcon_until_answered(client) == "here"
-        client.close()
 
 
 async def rcon_until_answered(client: Rcon) -> str:
@@ -357,23 +331,19 @@ async def test_a_reset_in_the_middle_of_an_answer_is_an_error_of_the_peer() -> N
         await writer.drain()
         writer.transport.abort()
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         with pytest.raises(PeerError, match=r"closed the connection|reset"):
             await client.execute("status")
-        client.close()
 
 
 async def test_a_server_that_hangs_up_at_the_login_may_have_banned_this_address() -> None:
     async def act(_: Reader, writer: Writer) -> None:
         writer.transport.abort()
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         with pytest.raises(PeerError, match="banned this address"):
             await client.execute("status")
         assert client.status().state == "closed"
-        client.close()
 
 
 async def test_a_closed_port_is_an_error_of_the_peer_and_is_left_in_peace_unasked() -> None:
@@ -398,14 +368,12 @@ async def test_a_caller_who_gives_up_leaves_no_answer_to_the_next_one() -> None:
                 continue
             writer.write(packet(number, VALUE, body))
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         slow = asyncio.create_task(client.execute("slow"))
         await asked.wait()
         quick = asyncio.create_task(client.execute("quick"))
         slow.cancel()
         assert await quick == "quick"
-        client.close()
 
 
 async def test_after_its_end_no_command_connects_again() -> None:
@@ -428,8 +396,7 @@ async def test_a_command_that_waits_for_a_silent_server_ends_with_the_connection
         asked.set()
         await reader.read()
 
-    async with stand_in(act) as port:
-        client = rcon(port)
+    async with connected(act) as client:
         waiting = asyncio.create_task(client.execute("status"))
         await asked.wait()
         client.close()
