@@ -1,4 +1,4 @@
-"""Who wins is drawn from true skill alone."""
+"""Who wins is drawn from true skill alone, and the evening's plan holds for every length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from statistics import fmean
 import pytest
 
 from equipoise.core.model import Side
-from equipoise.demo.evening import MOST, cast, draw_winner, random_favourite, win_probability
+from equipoise.demo.arena_evening import Incident, koth_rounds, plan
+from equipoise.demo.evening import LEAST_ROUNDS, MOST, cast, draw_winner, random_favourite, win_probability
 
 
 @pytest.mark.parametrize("lead", [0.0, 300.0, -800.0, 2400.0])
@@ -50,3 +51,14 @@ def test_random_teams_are_the_mean_over_all_teams_there_could_be() -> None:
     found = random_favourite(Random(4), skills, 2, 800.0, samples=20_000)
 
     assert found == pytest.approx(fmean(max(one, 1 - one) for one in odds), abs=0.005)
+
+
+@pytest.mark.parametrize("rounds", [*range(LEAST_ROUNDS, 60), 100, 1000])
+def test_every_incident_is_planned_in_order_before_the_map_changes(rounds: int) -> None:
+    arena = rounds - koth_rounds(rounds)
+    planned = plan(arena)
+    happened = [(incident, number) for number in sorted(planned) for incident in planned[number]]
+    assert [incident for incident, _ in happened] == list(Incident)
+    assert 2 <= min(planned) <= max(planned) <= arena - 1
+    when = dict(happened)
+    assert when[Incident.RETURN] > when[Incident.WALK_OUT], "who leaves in a round returns in a later one"
