@@ -95,46 +95,20 @@ def test_a_batch_holds_finished_rounds_then_events_in_order_then_the_roster() ->
     ]
 
 
-def test_a_round_stays_in_the_ring_until_it_is_stored() -> None:
+def test_eight_rounds_wait_oldest_first_until_they_are_stored_and_what_falls_out_is_counted() -> None:
     game = server(A, blu=(B,))
     script = introduced(game)
-    game_round = play(game, script)
+    rounds = [play(game, script) for _ in range(SLOTS + 2)]
     script.batch()
     script.unanswered()
-    script.batch()
-    script.answered(reply({game_round: "kept"}))
-    assert list(script.ring) == [game_round]
 
-    script.batch()
-    script.answered(reply({game_round: "stored"}))
+    sent = script.batch()
 
-    assert not script.ring
-
-
-def test_waiting_rounds_go_out_oldest_first_behind_the_hello() -> None:
-    game = server(A, blu=(B,))
-    script = introduced(game)
-    rounds = []
-    for _ in range(2):
-        rounds.append(play(game, script))
-        script.batch()
-        script.unanswered()
-
-    sent = events(script.batch())
-
-    assert kinds(sent) == ["hello", "round_ended", "round_ended", "roster"]
-    assert [event["round"] for event in sent[1:3]] == rounds
-
-
-def test_the_ring_holds_eight_rounds_and_counts_what_falls_out() -> None:
-    game = server(A, blu=(B,))
-    script = introduced(game)
-
-    rounds = [play(game, script) for _ in range(SLOTS + 2)]
-
-    assert list(script.ring) == rounds[2:]
-    assert script.batch()["dropped"] == 2
-    script.answered(reply())
+    assert kinds(events(sent)) == ["hello", *["round_ended"] * SLOTS, "roster"]
+    assert [event["round"] for event in events(sent)[1:-1]] == list(script.ring) == rounds[2:]
+    assert sent["dropped"] == 2
+    script.answered(reply({rounds[2]: "stored", rounds[3]: "kept"}))
+    assert list(script.ring) == rounds[3:]
     assert script.batch()["dropped"] == 0
 
 
