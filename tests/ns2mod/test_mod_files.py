@@ -227,7 +227,3 @@ def test_the_launch_pad_reads_both_files_and_finds_what_they_name() -> None:
     info = Lua51()
     info.execute((MOD / ".modinfo").read_text(encoding="utf-8"))
     assert (info.globals().name, info.globals().kind) == ("Equipoise", "Game")
-
-
-def test_make_plugin_builds_it() -> None:
-    assert "ns2mod/build.py" in (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -81,37 +81,38 @@ class Policy:
         return abs(sum({1: 1, 2: -1}.get(one["team"], 0) for one in self.people.values() if one["human"]))
 
 
-def test_a_normal_start_is_one_round_although_the_game_resets_before_the_countdown() -> None:
+STARTS: dict[str, tuple[tuple[str | bool, ...], list[str]]] = {
+    "a normal one, in which the game resets before the countdown": (
+        ("WarmUp", "PreGame", True, "NotStarted", "Countdown", True, "Started"),
+        ["round_started", "countdown", "round_live"],
+    ),
+    "a commander leaves in PreGame": (
+        ("WarmUp", "PreGame", "NotStarted", False, "WarmUp"),
+        ["round_started", "round_aborted"],
+    ),
+    "a commander leaves in the countdown": (
+        ("NotStarted", "Countdown", False, "Started"),
+        ["round_started", "countdown", "round_live"],
+    ),
+    "without PreGame it begins with two commanders": (
+        ("WarmUp", True, True, False, True, "NotStarted", "Countdown", "Started"),
+        ["round_started", "round_aborted", "round_started", "countdown", "round_live"],
+    ),
+}
+"""States of the game, and frames in which both sides have a commander or not."""
+
+
+@pytest.mark.parametrize(("steps", "heard"), STARTS.values(), ids=STARTS)
+def test_a_start_is_told_once_and_given_up_where_the_game_gives_it_up(
+    steps: tuple[str | bool, ...], heard: list[str]
+) -> None:
     policy = Policy()
-    assert policy.states("WarmUp", "PreGame") == ["round_started"]
-    assert policy.frame(chairs=True) == []
-    assert policy.states("NotStarted", "Countdown") == ["countdown"]
-    assert policy.frame(chairs=True) == []
-    assert policy.states("Started") == ["round_live"]
-
-
-def test_a_pregame_that_a_commander_leaves_is_an_aborted_start() -> None:
-    policy = Policy()
-    policy.states("WarmUp", "PreGame", "NotStarted")
-    assert policy.frame() == ["round_aborted"]
-    assert policy.states("WarmUp") == []
-
-
-def test_a_commander_who_leaves_in_the_countdown_does_not_stop_the_round() -> None:
-    policy = Policy()
-    policy.states("NotStarted", "Countdown")
-    assert policy.frame(chairs=False) == []
-    assert policy.states("Started") == ["round_live"]
-
-
-def test_without_pregame_the_round_starts_when_both_sides_have_a_commander() -> None:
-    policy = Policy()
-    policy.states("WarmUp")
-    assert policy.frame(chairs=True) == ["round_started"]
-    assert policy.frame(chairs=True) == []
-    assert policy.frame(chairs=False) == ["round_aborted"]
-    assert policy.frame(chairs=True) == ["round_started"]
-    assert policy.states("NotStarted", "Countdown", "Started") == ["countdown", "round_live"]
+    for step in steps:
+        if isinstance(step, bool):
+            policy.frame(chairs=step)
+        else:
+            policy.state(step)
+    assert [event["kind"] for event in policy.said] == heard
 
 
 def test_a_reset_in_a_round_ends_it_as_partial() -> None:
@@ -380,6 +381,9 @@ def test_a_move_waits_for_a_death_and_fails_when_the_player_or_the_round_is_gone
 def test_the_cached_split_is_applied_once_when_the_daemon_does_not_answer_a_start(
     silent: bool, seconds: float, acts: bool
 ) -> None:
+    policy = Policy()
+    policy.states("PreGame", "NotStarted", "Countdown")
+    assert not policy.raw.ActsAlone(policy.raw, True, policy.now + 10), "none is due"
     policy = Policy()
     policy.raw.Answered(policy.raw, policy.table({"pending": True}), 1, policy.now)
     policy.now += 1

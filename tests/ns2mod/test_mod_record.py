@@ -62,76 +62,35 @@ def spans(player: dict[str, Any]) -> list[tuple[str, str, float, float]]:
     return [(span["side"], span["role"], span["from"], span["to"]) for span in player["spans"]]
 
 
-def test_a_player_who_stays_has_one_span() -> None:
-    players, seconds = Recorded({"7": place(1), "8": place(2, "commander")}).finish(600.5)
-    assert seconds == 600.5
-    assert players["7"] == {
-        "id": "7",
-        "side": "marines",
-        "left": False,
-        "spans": [{"side": "marines", "role": "field", "from": 0, "to": 600.5}],
-    }
-    assert spans(players["8"]) == [("aliens", "commander", 0, 600.5)]
-
-
-def test_a_late_joiner_begins_when_they_join() -> None:
-    recorded = Recorded({"7": place(0)})
-    recorded.enter("7", 2, 200)
-    players, _ = recorded.finish(600)
-    assert spans(players["7"]) == [("aliens", "field", 200, 600)]
-
-
-def test_a_direct_switch_closes_one_span_and_opens_another() -> None:
-    recorded = Recorded({"7": place(1)})
-    recorded.enter("7", 2, 100)
-    recorded.enter("7", 1, 250)
-    players, _ = recorded.finish(600)
-    assert spans(players["7"]) == [
-        ("marines", "field", 0, 100),
-        ("aliens", "field", 100, 250),
-        ("marines", "field", 250, 600),
-    ]
-
-
-def test_a_leaver_keeps_their_time_and_is_marked() -> None:
-    recorded = Recorded({"7": place(1), "8": place(2)})
-    recorded.disconnect("7", 100)
-    recorded.leave("8", 200)
-    players, _ = recorded.finish(600)
-    assert (players["7"]["left"], spans(players["7"])) == (True, [("marines", "field", 0, 100)])
-    assert (players["8"]["left"], spans(players["8"])) == (False, [("aliens", "field", 0, 200)])
-
-
-def test_a_reconnect_goes_on_under_the_same_id() -> None:
-    recorded = Recorded({"7": place(1)})
-    recorded.disconnect("7", 100)
-    recorded.enter("7", 0, 130)
-    recorded.enter("7", 1, 150)
-    players, _ = recorded.finish(600)
-    assert (players["7"]["left"], spans(players["7"])) == (
-        False,
-        [("marines", "field", 0, 100), ("marines", "field", 150, 600)],
+def test_every_way_in_and_out_of_a_side_and_the_chair_begins_or_ends_a_span_and_who_left_is_marked() -> None:
+    recorded = Recorded(
+        {str(n): place(team) for n, team in enumerate((1, 0, 1, 1, 2, 1), 1)} | {"7": place(2, "commander")}
     )
-
-
-def test_the_chair_begins_and_ends_a_span() -> None:
-    recorded = Recorded({"7": place(1)})
-    recorded.role("7", "commander", 60)
-    recorded.role("7", "commander", 70)
-    recorded.role("7", "field", 300)
-    players, _ = recorded.finish(600)
-    assert spans(players["7"]) == [
-        ("marines", "field", 0, 60),
-        ("marines", "commander", 60, 300),
-        ("marines", "field", 300, 600),
-    ]
-
-
-def test_to_the_same_side_again_changes_nothing() -> None:
-    recorded = Recorded({"7": place(1, "commander")})
-    recorded.enter("7", 1, 100)
-    players, _ = recorded.finish(600)
-    assert spans(players["7"]) == [("marines", "commander", 0, 600)]
+    recorded.role("1", "commander", 60)
+    recorded.role("1", "commander", 70)
+    recorded.disconnect("4", 100)
+    recorded.disconnect("6", 100)
+    recorded.enter("3", 2, 100)
+    recorded.enter("7", 2, 100)  # the same side again
+    recorded.enter("6", 0, 130)
+    recorded.enter("6", 1, 150)
+    recorded.enter("2", 2, 200)
+    recorded.leave("5", 200)
+    recorded.enter("3", 1, 250)
+    recorded.role("1", "field", 300)
+    players, seconds = recorded.finish(600.5)
+    assert seconds == 600.5
+    assert {player_id: spans(player) for player_id, player in players.items()} == {
+        "1": [("marines", "field", 0, 60), ("marines", "commander", 60, 300), ("marines", "field", 300, 600.5)],
+        "2": [("aliens", "field", 200, 600.5)],
+        "3": [("marines", "field", 0, 100), ("aliens", "field", 100, 250), ("marines", "field", 250, 600.5)],
+        "4": [("marines", "field", 0, 100)],
+        "5": [("aliens", "field", 0, 200)],
+        "6": [("marines", "field", 0, 100), ("marines", "field", 150, 600.5)],
+        "7": [("aliens", "commander", 0, 600.5)],
+    }
+    assert [player_id for player_id, player in players.items() if player["left"]] == ["4"]
+    assert {player_id for player_id, player in players.items() if player["side"] == "aliens"} == {"2", "5", "7"}
 
 
 def test_a_look_closes_and_opens_what_calls_missed() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from equipoise.core.commands import COMMANDS
-from tests.ns2mod.conftest import MOD
-from tests.ns2mod.rig import Client, Game, write_mod
+from tests.ns2mod.rig import Client, write_mod
 from tests.ns2mod.scene import Scene
 from tests.ns2mod.scripted import steam
 
@@ -164,17 +163,6 @@ def test_an_answer_to_the_console_is_in_the_servers_log(scene: Start) -> None:
     assert not any("1700" in line for line in ann.chat)
 
 
-def test_commands_to_a_silent_daemon_are_answered_at_once(scene: Start) -> None:
-    one, ann, _ = started(scene)
-    one.game.http.failure = ("Couldn't connect to server", 7)
-    one.game.run(3)
-    ann.says("!eq vote")
-    assert ann.chat[-1] == "The Equipoise daemon does not answer."
-    one.game.http.failure = None
-    one.game.run(8)
-    assert commands(one) == []
-
-
 SILENT = "The Equipoise daemon does not answer."
 LINES = ["sv_eq_status", "sv_eq_why", "sv_eq_shuffle now", "sv_eq_rating A1"]
 
@@ -203,22 +191,16 @@ def test_an_admin_and_the_servers_console_read_with_a_daemon_that_does_not_answe
     assert one.game.messages[before:] == ["[Equipoise] " + SILENT, trouble]
 
 
-def test_without_settings_an_admins_command_says_what_to_set(tmp_path: Path) -> None:
-    game = Game([MOD], config=tmp_path).boot()
-    game.run(1)
-    before = len(game.messages)
-    game.console("sv_eq_status")
-    assert game.messages[before] == "[Equipoise] " + SILENT
-    assert "Set server and secret in config://Equipoise.json" in game.messages[before + 1]
-
-
-def test_players_read_no_trouble_of_the_operators(scene: Start) -> None:
+def test_a_player_reads_that_the_daemon_is_silent_and_no_trouble_of_the_operators(scene: Start) -> None:
     one, ann, _ = started(scene)
     one.game.http.failure = ("Couldn't connect to server", 7)
     one.game.run(10)
     ann.says("!eq teams")
     assert ann.chat[-1] == SILENT
     assert not any(one.daemon.url in line for line in ann.chat + ann.prints)
+    one.game.http.failure = None
+    one.game.run(8)
+    assert commands(one) == [], "an old question is not asked when the daemon is back"
 
 
 def test_other_mods_read_what_the_daemon_said_of_a_player(scene: Start) -> None:
@@ -230,13 +212,6 @@ def test_other_mods_read_what_the_daemon_said_of_a_player(scene: Start) -> None:
     ask = "local skill = Equipoise.GetSkill({}) return skill and skill.rating, skill and skill.aliens"
     assert one.game.execute(ask.format(101)) == (1500.0, 1400.5)
     assert one.game.execute(ask.format(999)) in {(None, None), None}
-
-
-def test_the_mods_folder_holds_no_address_and_no_secret(scene: Start) -> None:
-    one, _, _ = started(scene)
-    assert set(one.game.files.names()) >= {"Equipoise.json"}
-    for mod in one.game.mods:
-        assert not any(path.suffix == ".json" for path in mod.rglob("*"))
 
 
 def test_rights_that_cannot_be_read_keep_no_server_from_the_daemon(scene: Start) -> None:

@@ -60,22 +60,17 @@ def test_without_an_answer_the_player_goes_where_they_asked(scene: Start, shine:
     assert client.team == 1
 
 
-def test_a_switch_without_an_answer_is_decided_by_sizes_after_a_second(scene: Start) -> None:
+@pytest.mark.parametrize(("aliens", "team"), [(2, 2), (3, 1)])
+def test_a_switch_without_an_answer_is_decided_after_a_second_and_makes_no_gap_of_two(
+    scene: Start, aliens: int, team: int
+) -> None:
     one = scene(switches={"switches_sides_directly": True})
-    (first, *_), _ = one.people(3, 2)
+    (first, *_), _ = one.people(3, aliens)
     first.joins(2)
     one.game.run(0.9)
     assert first.team == 1
     one.game.run(0.2)
-    assert first.team == 2
-
-
-def test_a_switch_without_an_answer_that_would_leave_a_gap_of_two_is_refused(scene: Start) -> None:
-    one = scene(switches={"switches_sides_directly": True})
-    (first, *_), _ = one.people(2, 2)
-    first.joins(2)
-    one.game.run(1.1)
-    assert first.team == 1
+    assert first.team == team
 
 
 def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets_one_in(scene: Start) -> None:
@@ -89,19 +84,14 @@ def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets
     assert {ann.team, bob.team} == {0, 1}
 
 
-def test_with_a_silent_daemon_players_are_not_held(scene: Start) -> None:
+@pytest.mark.parametrize("answered", [True, False])
+def test_with_a_silent_daemon_and_before_its_first_answer_players_are_not_held(scene: Start, answered: bool) -> None:
     one = scene()
-    one.people(2, 2)
+    if answered:
+        one.people(2, 2)
     one.game.http.failure = ("Couldn't connect to server", 7)
     client = one.game.connect(301, "Ann")
-    one.game.run(8)
-    assert client.joins(2)
-
-
-def test_before_the_first_answer_players_are_not_held(scene: Start) -> None:
-    one = scene()
-    one.game.http.failure = ("Couldn't connect to server", 7)
-    client = one.game.connect(301, "Ann")
+    one.game.run(8 if answered else 0)
     assert client.joins(2)
 
 
@@ -146,16 +136,6 @@ def test_the_games_own_move_to_the_ready_room_after_a_round_passes(scene: Start)
     one.game.end_game(1)
     one.game.run(9)
     assert {client.team for client in [*marines, *aliens]} == {0}
-
-
-@SHINES
-def test_a_locked_player_may_leave_a_side_that_is_larger_by_two(scene: Start, shine: str) -> None:
-    one = scene(shine=shine, switches={"switches_sides_directly": True})
-    marines, _ = one.people(4, 2)
-    locked(one, 102, "marines")
-    marines[1].joins(2)
-    one.game.run(3)
-    assert marines[1].team == 2
 
 
 @pytest.mark.parametrize("shine", ["outside", "inside"])
