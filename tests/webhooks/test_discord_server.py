@@ -11,6 +11,8 @@ import pytest
 
 from tests.webhooks.discord_server import LIMIT, PERIOD, TOKEN, Discord, discord
 
+pytestmark = pytest.mark.rig
+
 AGENT = "DiscordBot (tests, 1)"
 PATH = f"/api/webhooks/1/{TOKEN}"
 
