@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.ns2mod.rig import Game
-from tests.ns2mod.scene import Scene
-from tests.ns2mod.scripted import ScriptedDaemon
+from tests.ns2mod.scripted import Scene, ScriptedDaemon
 from tests.ns2mod.sessions import Evening
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""The daemon's side of the protocol, scripted: it says yes to everything and orders what a test wants."""
+"""A scripted daemon, which says yes to everything and orders what a test wants, and a server with people before it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 from equipoise.errors import ScriptError
 from equipoise.wire.codec import decode_batch
+from tests.ns2mod.rig import Client, Game
 
 BASE = 76561197960265728
 
@@ -137,3 +138,37 @@ class ScriptedDaemon:
             if event["order"] == order:
                 return str(event.get("reason", "done"))
         return None
+
+
+class Scene:
+    """A server with people: marines have account ids from 101, aliens from 201; the first of each side commands."""
+
+    def __init__(self, game: Game, daemon: ScriptedDaemon) -> None:
+        self.game = game
+        self.daemon = daemon
+
+    def people(self, marines: int = 3, aliens: int = 3) -> tuple[list[Client], list[Client]]:
+        """Everybody on a side, as if they had been there before."""
+        sides = []
+        for team, count in ((1, marines), (2, aliens)):
+            side = [
+                self.game.connect(100 * team + number, f"{'MA'[team - 1]}{number}") for number in range(1, count + 1)
+            ]
+            for client in side:
+                client.moves()
+                assert self.game.seat(client, team)
+            sides.append(side)
+        self.game.run(2)
+        return sides[0], sides[1]
+
+    def commanded(self, *sides: list[Client]) -> None:
+        for side in sides:
+            assert side[0].commands()
+
+    def round(self, marines: int = 3, aliens: int = 3) -> tuple[list[Client], list[Client]]:
+        """A round that runs, with commanders."""
+        sides = self.people(marines, aliens)
+        self.commanded(*sides)
+        self.game.start_round()
+        self.game.run(0.5)
+        return sides

@@ -11,8 +11,7 @@ import pytest
 
 from tests.ns2mod.conftest import MOD
 from tests.ns2mod.rig import Client, Game
-from tests.ns2mod.scene import Scene
-from tests.ns2mod.scripted import assign
+from tests.ns2mod.scripted import Scene, assign
 
 Start = Callable[..., Scene]
 FILES = sorted(path.relative_to(MOD).as_posix() for path in (MOD / "lua").rglob("*.*"))

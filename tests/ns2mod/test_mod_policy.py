@@ -5,7 +5,6 @@ The states come as the game's own code sets them and in any other order, because
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lupa.luajit21 import LuaRuntime
 
-MOD = Path(__file__).parents[2] / "ns2mod" / "lua" / "equipoise"
+from equipoise.core.fallback import from_cache
+from equipoise.core.model import PlayerId, Split, SplitCache
+from equipoise.wire.codec import cache as encode_cache
+from tests.ns2mod.modules import FOLDER, Modules
+
 STATES = ("NotStarted", "WarmUp", "PreGame", "Countdown", "Started", "Team1Won", "Team2Won", "Draw")
 QUIET = ("NotStarted", "WarmUp")
 
@@ -24,7 +27,7 @@ class Policy:
     def __init__(self) -> None:
         self.lua = LuaRuntime()
         for name in ("plan", "policy"):
-            self.lua.execute(f"dofile({str(MOD / name) + '.lua'!r})")
+            self.lua.execute(f"dofile({str(FOLDER / name) + '.lua'!r})")
         self.raw: Any = self.lua.eval("Equipoise.Policy.New()")
         self.said: list[dict[str, Any]] = []
         self.now = 100.0
@@ -406,3 +409,36 @@ def test_a_round_whose_outcome_makes_a_shuffle_due_makes_it_due_until_the_daemon
     assert policy.raw.due
     policy.raw.Answered(policy.raw, policy.table({}), 2, policy.now)
     assert not policy.raw.due
+
+
+# The cached split: it is fitted to the players who are there exactly as the daemon does.
+
+MODULES = Modules()
+
+
+@st.composite
+def caches(draw: st.DrawFn) -> SplitCache:
+    """Splits of any sizes, the smallest first, each of some of the players."""
+    ids = [PlayerId(str(n)) for n in range(1, draw(st.integers(2, 14)) + 1)]
+    splits = []
+    for _ in range(draw(st.integers(0, 4))):
+        order = draw(st.permutations(ids))
+        size = draw(st.integers(2, len(ids)))
+        splits.append(Split(tuple(order[: size // 2]), tuple(order[size // 2 : size])))
+    return SplitCache(tuple(draw(st.permutations(ids))), tuple(sorted(splits, key=lambda one: len(one.a + one.b))))
+
+
+@given(caches(), st.lists(st.integers(1, 20).map(str), unique=True, max_size=20), st.integers(-2, 2))
+def test_the_law_is_the_daemons(cache: SplitCache, present: list[str], lead: int) -> None:
+    wire = encode_cache(cache)
+    given_cache = {"ids": list(wire.ids), "splits": list(wire.splits)}
+    found = MODULES.call(MODULES.all.Fallback.Split, given_cache, present, lead)
+    expected = from_cache(cache, [PlayerId(player) for player in present], bench=False, lead=lead)
+    assert found == (expected and {"marines": list(expected.a), "aliens": list(expected.b)})
+
+
+def test_a_split_that_does_not_fit_its_ids_is_none() -> None:
+    cache = {"ids": ["1", "2", "3", "4"], "splits": ["ABBA", "AB"]}
+    found = MODULES.call(MODULES.all.Fallback.Split, cache, ["1", "2", "3", "4"])
+    assert found == {"marines": ["1", "4"], "aliens": ["2", "3"]}
+    assert MODULES.call(MODULES.all.Fallback.Split, {"ids": ["1"], "splits": []}, ["1"]) is None

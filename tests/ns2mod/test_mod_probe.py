@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.scene import Scene
+from tests.ns2mod.scripted import Scene
 
 Start = Callable[..., Scene]
 

@@ -10,8 +10,7 @@ import pytest
 
 from equipoise.core.commands import COMMANDS
 from tests.ns2mod.rig import Client, write_mod
-from tests.ns2mod.scene import Scene
-from tests.ns2mod.scripted import steam
+from tests.ns2mod.scripted import Scene, steam
 
 Start = Callable[..., Scene]
 

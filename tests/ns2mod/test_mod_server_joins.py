@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.ns2mod.scene import Scene
-from tests.ns2mod.scripted import assign, steam
+from tests.ns2mod.scripted import Scene, assign, steam
 
 Start = Callable[..., Scene]
 

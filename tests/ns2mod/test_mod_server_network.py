@@ -12,8 +12,7 @@ import pytest
 from equipoise.game.peers import NUDGE
 from tests.ns2mod.conftest import MOD
 from tests.ns2mod.rig import Game
-from tests.ns2mod.scene import Scene
-from tests.ns2mod.scripted import assign
+from tests.ns2mod.scripted import Scene, assign
 
 Start = Callable[..., Scene]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.power import Change, Disk
-from tests.ns2mod.scene import Scene
+from tests.ns2mod.scripted import Scene
 
 Start = Callable[..., Scene]
 
