@@ -77,6 +77,11 @@ class Postgres:
     def url(self, database: str, *, role: str = OWNER, port: int | None = None, host: str = "127.0.0.1") -> str:
         return f"postgresql://{role}@{host}:{port or self.port}/{database}"
 
+    def url_of_both(self, standby: Postgres, database: str) -> str:
+        """The URL of whichever of the two takes writes."""
+        hosts = f"127.0.0.1:{self.port},127.0.0.1:{standby.port}"
+        return f"postgresql://{OWNER}@{hosts}/{database}?target_session_attrs=read-write"
+
     def start(self) -> None:
         settings = {"port": str(self.port), "unix_socket_directories": str(self.folder), **self.settings}
         options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
@@ -180,7 +185,7 @@ def cluster(*machine: str, **settings: str) -> Iterator[Postgres]:
 
 @contextmanager
 def standby(primary: Postgres) -> Iterator[Postgres]:
-    """A standby that follows a server by streaming, and takes over by `SELECT pg_promote()`."""
+    """A standby that confirms each of a server's commits, and takes over by `SELECT pg_promote()`."""
     folder = _folder("equipoise-standby-")
     server = Postgres(folder)
     try:
@@ -189,10 +194,31 @@ def standby(primary: Postgres) -> Iterator[Postgres]:
         environ = {**os.environ, "PGPASSWORD": PASSWORD}
         subprocess.run(unprivileged(command), env=environ, check=True, capture_output=True, cwd="/")
         server.start()
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'; SELECT pg_reload_conf()")
         yield server
     finally:
         server.stop(signal.SIGQUIT)
         shutil.rmtree(folder)
+
+
+@contextmanager
+def small_disk(server: Postgres, database: str) -> Iterator[Path]:
+    """Keep a log's events on a disk of 2 MB meanwhile; yields its folder."""
+    if os.geteuid():
+        pytest.skip("only root can mount a small disk")
+    folder = server.folder / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], check=True)
+    move = "ALTER TABLE equipoise.events SET TABLESPACE {}; SELECT 1"
+    try:
+        _give(folder)
+        server.sql(f"CREATE TABLESPACE small LOCATION '{folder}'; SELECT 1")
+        server.sql(move.format("small"), database)
+        yield folder
+        server.sql(move.format("pg_default"), database)
+        server.sql("DROP TABLESPACE small; SELECT 1")
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @pytest.fixture(scope="session")

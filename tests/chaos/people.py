@@ -120,12 +120,13 @@ class Crowd(Script):
         super().hello(**more)
 
     def delivers(self, round_id: str) -> None:
-        ends_at = time.monotonic() + PATIENCE
+        ends_at, kept = time.monotonic() + PATIENCE, False
         while self.reply["rounds"].get(round_id) != "stored":
             assert time.monotonic() < ends_at, f"{round_id} is not stored after {PATIENCE:g} s: {self.reply}"
-            self.counts["kept"] += self.reply["rounds"].get(round_id) == "kept"
+            kept |= self.reply["rounds"].get(round_id) == "kept"
             time.sleep(0.02)
             self.post()
+        self.counts["kept"] += kept
 
     def presence(self, player: Player) -> Json:
         line = super().presence(player)

@@ -18,7 +18,7 @@ import pytest
 from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused, StoreError
 from equipoise.shared.log import LogEvent, SharedLog
 from tests.machines.network import Machine, two_machines
-from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer, standby
+from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer, small_disk, standby
 from tests.postgres import postgres as postgres
 from tests.programs import installed
 from tests.shared.test_log import AGREEMENT, append, everything, pieces, round_event
@@ -228,8 +228,7 @@ def test_a_server_that_is_restarted_or_killed_again_and_again_loses_and_doubles_
 
 def test_after_a_failover_to_a_synchronous_standby_every_round_is_there_once() -> None:
     async def scenario(primary: Postgres, second: Postgres, database: str) -> None:
-        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{second.port}"
-        url = f"postgresql://{OWNER}@{hosts}/{database}?target_session_attrs=read-write"
+        url = primary.url_of_both(second, database)
         async with opened(url, share=True) as one, opened(url, "two") as two:
             playing = asyncio.gather(play(one, "a", 60), play(two, "b", 60))
             before = 0
@@ -245,9 +244,7 @@ def test_after_a_failover_to_a_synchronous_standby_every_round_is_there_once() -
             assert 0 < before < len(await check_whole(one, ["a", "b"], 60))
 
     with cluster() as primary, standby(primary) as second:
-        database = primary.database()
-        primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'; SELECT pg_reload_conf()")
-        asyncio.run(scenario(primary, second, database))
+        asyncio.run(scenario(primary, second, primary.database()))
 
 
 def test_sessions_that_are_ended_at_any_moment_lose_and_double_no_round(postgres: Postgres) -> None:
@@ -326,46 +323,37 @@ def test_a_server_that_takes_no_writes_is_read_and_takes_them_later(postgres: Po
     asyncio.run(scenario(postgres.url(database)))
 
 
-def test_a_full_disk_takes_no_round_and_with_room_takes_them_again(postgres: Postgres, tmp_path: Path) -> None:
-    if os.geteuid():
-        pytest.skip("only root can mount a small disk")
-    folder = postgres.folder / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], check=True)
-    try:
-        place = folder / "space"
-        place.mkdir()
-        ballast = folder / "ballast"
-        subprocess.run(["chown", USER, str(place)], check=True)
-        postgres.sql(f"CREATE TABLESPACE small LOCATION '{place}'; SELECT 1")
-        database = postgres.database()
+def test_a_full_disk_takes_no_round_and_with_room_takes_them_again(postgres: Postgres) -> None:
+    database = postgres.database()
 
-        async def scenario(url: str) -> None:
-            async with opened(url, share=True) as log:
-                await append(log, round_event(1))
-                move = "ALTER TABLE equipoise.events SET TABLESPACE small; SELECT 1"
-                await asyncio.to_thread(postgres.sql, move, database)
-                free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
-                await asyncio.to_thread(ballast.write_bytes, b"x" * (free - 40_000))
-                noise = random.Random(1)
-                number = 1
-                said = ""
-                while not said:
-                    try:
-                        await append(log, round_event(number + 1, text=noise.randbytes(4000).hex()))
-                        number += 1
-                    except LogError as error:
-                        said = str(error)
-                assert said.endswith("the disk of the database is full: make room there")
-                assert len(await everything(log)) == number
-                ballast.unlink()
-                await append(log, round_event(number + 1))
-                await check_whole(log, ["one"], number + 1)
+    async def begin_with_a_round(url: str) -> None:
+        async with opened(url, share=True) as log:
+            await append(log, round_event(1))
 
-        asyncio.run(scenario(postgres.url(database)))
-        postgres.sql(f"DROP DATABASE {database}; DROP TABLESPACE small; SELECT 1")
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
+    async def fill(url: str, folder: Path) -> None:
+        async with opened(url) as log:
+            free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+            ballast = folder / "ballast"
+            await asyncio.to_thread(ballast.write_bytes, b"x" * (free - 40_000))
+            noise = random.Random(1)
+            number = 1
+            said = ""
+            while not said:
+                try:
+                    await append(log, round_event(number + 1, text=noise.randbytes(4000).hex()))
+                    number += 1
+                except LogError as error:
+                    said = str(error)
+            assert said.endswith("the disk of the database is full: make room there")
+            assert len(await everything(log)) == number
+            ballast.unlink()
+            await append(log, round_event(number + 1))
+            await check_whole(log, ["one"], number + 1)
+
+    url = postgres.url(database)
+    asyncio.run(begin_with_a_round(url))
+    with small_disk(postgres, database) as folder:
+        asyncio.run(fill(url, folder))
 
 
 def test_a_slow_network_takes_longer_and_nothing_else(postgres: Postgres) -> None:
