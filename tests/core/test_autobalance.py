@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves
 from equipoise.core.autobalance import Gap, movable, move_costs, proposal
-from equipoise.core.effects import Lock, LogDecision, Move
+from equipoise.core.effects import Cancel, Lock, LogDecision, Move
 from equipoise.core.model import Entry, Mode, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from tests.core.scripts import KOTH, A, B, begun, ids, moves, of, play, roster, rules, seen, split, started, went_live
@@ -136,6 +136,14 @@ def test_a_capture_spares_a_player_for_as_long_as_the_rules_say(seconds: float, 
     assert question(session).movable == ids(free)
 
 
+def test_a_mover_who_captures_meanwhile_is_spared_and_another_goes() -> None:
+    session = uneven("abcd|ef")
+    (move,) = moves(solve(session))
+    effects = play(session, [(3.0, seen("abcd|ef", objective={move.player: 0.5}))])  # type: ignore[arg-type]
+    assert of(Cancel, effects) == [Cancel(move.order)]
+    assert move.player not in question(session).movable
+
+
 def test_immune_players_carriers_and_bots_are_never_moved() -> None:
     assert chosen("abc12|", 5, immune="a", carrier="b") == set("c")
 
@@ -177,6 +185,19 @@ def test_a_scramble_does_not_count_as_a_move() -> None:
 # Which: the solver chooses, the costs break ties.
 
 
+def test_where_the_larger_side_is_the_weaker_its_weakest_goes() -> None:
+    session = uneven()
+    (move,) = moves(solve(session, ratings={"a": 1000, "b": 1100, "c": 1200, "d": 1300, "e": 3000, "f": 3000}))
+    assert move.player == "a"
+
+
+def test_the_sum_that_moves_comes_closest_to_half_the_signed_gap() -> None:
+    session = uneven()
+    # 2000 + 2100 + 2200 + 2900 against 2 · 2000: half the gap is 2600.
+    (move,) = moves(solve(session, ratings={"a": 2000, "b": 2100, "c": 2200, "d": 2900}))
+    assert move.player == "d"
+
+
 @given(
     arrivals=st.lists(st.integers(0, 5), min_size=3, max_size=6),
     dead=st.sets(st.integers(0, 5)),
@@ -198,6 +219,11 @@ def test_the_cheapest_players_are_the_dead_and_then_the_latest_arrivals(
 
 def _later(late: Entry, early: Entry) -> bool:
     return (late.alive, late.connected) < (early.alive, early.connected)
+
+
+def test_a_living_player_costs_more_than_all_ranks_by_arrival_together() -> None:
+    players = roster("ab|", dead="b", connected={"a": 1.0, "b": 900.0}).entries
+    assert move_costs(players) == {"a": 2, "b": 1}
 
 
 # Dry runs.

@@ -8,7 +8,9 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide
 from equipoise.core.autobalance import NO_DEADLINE
 from equipoise.core.effects import Effect, Lock, LogDecision, Place
-from equipoise.core.model import Mode, PlayerId, PlayerSummary, Roster
+from equipoise.core.model import Mode, PlayerId, PlayerSummary, Roster, Side
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.session import Session
 from tests.core.scripts import A, B, begun, ids, moves, of, play, roster, rules, seen, the
 
 
@@ -21,6 +23,10 @@ def asked(effects: list[Effect]) -> AskMoves:
     return the(AskMoves, effects)
 
 
+def placed(session: Session, player: str, side: Side | None, now: float = 5.0) -> Place:
+    return the(Place, play(session, [(now, e.SideWanted(now, PlayerId(player), side))]))
+
+
 def test_a_gap_is_closed_without_a_deadline_because_only_dead_players_are_moved() -> None:
     session = begun(Mode.NS2, "abcd|efg")
     question = asked(play(session, [(5.0, seen("abcd|e", 5.0))]))
@@ -28,6 +34,18 @@ def test_a_gap_is_closed_without_a_deadline_because_only_dead_players_are_moved(
     assert move.deadline == NO_DEADLINE - 1.0
     assert play(session, [(3000.0, e.Heartbeat(3000.0))]) == []
     assert (session.tick(3000.0), session.state.moves) == ((), {move.order: move})
+
+
+def test_a_commander_is_never_moved() -> None:
+    session = begun(Mode.NS2, "abcd|efg")
+    roster = e.RosterSeen(5.0, commanded("abcd|e", "ae", dead="a"))
+    assert asked(play(session, [(5.0, roster)])).movable == ids("bcd")
+
+
+def test_of_equally_good_players_a_dead_one_is_cheapest_to_move() -> None:
+    session = begun(Mode.NS2, "abcd|efg")
+    question = asked(play(session, [(5.0, e.RosterSeen(5.0, commanded("abcd|e", "a", dead="c")))]))
+    assert min(question.cost, key=question.cost.__getitem__) == "c"
 
 
 def test_a_move_of_a_player_who_takes_the_chair_is_cancelled_and_another_is_chosen() -> None:
@@ -40,6 +58,35 @@ def test_a_move_of_a_player_who_takes_the_chair_is_cancelled_and_another_is_chos
 def test_bots_open_no_gap() -> None:
     session = begun(Mode.NS2, "ab|cd")
     assert of(AskMoves, play(session, [(5.0, seen("ab123|cd", 5.0))])) == []
+
+
+def test_a_joiner_from_the_ready_room_goes_to_the_smaller_side_and_is_held_there() -> None:
+    session = begun(Mode.NS2, "abc|de|f")
+    effects = play(session, [(5.0, e.SideWanted(5.0, PlayerId("f"), A))])
+    reason = Text(Phrase.REASON_JOIN_SMALLER)
+    assert effects == [
+        Place(PlayerId("f"), B, reason),
+        LogDecision("place", reason, players=ids("f"), side=B),
+        Lock(PlayerId("f"), B, 180.0),
+    ]
+
+
+def test_a_held_player_may_switch_to_the_smaller_side_once_theirs_is_larger_by_two() -> None:
+    session = begun(Mode.NS2, "abc|de|f")
+    placed(session, "f", None)
+    assert placed(session, "f", A).reason == Text(Phrase.REFUSED_LOCKED, ("180",))
+    play(session, [(6.0, seen("a|defb", 6.0))])
+    assert placed(session, "f", A, 7.0).side is A
+
+
+def test_a_lock_goes_along_with_who_is_put_on_the_other_side() -> None:
+    session = begun(Mode.NS2, "abc|de|f")
+    assert placed(session, "f", A).side is B
+    effects = play(session, [(9.0, e.SideChanged(9.0, PlayerId("f"), A))])
+    assert of(Lock, effects) == [Lock(PlayerId("f"), A, 176.0)]
+    play(session, [(9.5, seen("ab|cde|f", 9.5))])
+    assert placed(session, "f", B, 10.0).side is A
+    assert not of(Lock, play(session, [(11.0, e.SideChanged(11.0, PlayerId("f"), A))]))
 
 
 def test_a_commander_who_changes_side_has_left_the_chair() -> None:
@@ -70,7 +117,7 @@ def test_a_joiner_of_equal_sides_is_placed_by_the_pool_which_knows_map_and_comma
     assert place.side is B
 
 
-def test_a_commander_is_never_moved_and_the_solver_reads_who_commands() -> None:
+def test_the_solver_reads_who_commands_when_it_closes_a_gap() -> None:
     session = begun(Mode.NS2, "abcd|efg")
-    question = asked(play(session, [(5.0, e.RosterSeen(5.0, commanded("abcd|e", "ae", dead="a")))]))
-    assert (question.movable, question.commanders) == (ids("bcd"), frozenset(ids("ae")))
+    question = asked(play(session, [(5.0, e.RosterSeen(5.0, commanded("abcd|e", "ae")))]))
+    assert question.commanders == frozenset(ids("ae"))

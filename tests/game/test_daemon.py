@@ -13,6 +13,7 @@ import pytest
 
 from equipoise.errors import ScriptError
 from equipoise.service.status import TARGETING, check_command
+from tests.game.query_server import query_server
 from tests.game.rcon_servers import PASSWORD, SourceServer, free_port, source_server
 from tests.web.daemon import CONFIG, Answer, Daemon, running
 from tests.web.test_batches import batch
@@ -209,3 +210,38 @@ async def test_the_numbers_are_among_the_metrics(tmp_path: Path) -> None:
         assert 'equipoise_rcon_up{server="arena-1"} 1.0' in text
         assert 'equipoise_rcon_commands_total{server="arena-1"} 1.0' in text
         assert "equipoise_query_up" not in text
+
+
+async def game_server(daemon: Daemon, field: str) -> None:
+    """Wait until the first query has got an answer, or an error."""
+    async with asyncio.timeout(60):
+        while True:
+            (found,) = (await call(daemon, "GET", SERVERS)).body["game_servers"]
+            if found["query"][field]:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_a_game_server_that_answers_while_its_script_has_never_called_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.service.diagnosis.PATIENCE_SECONDS", 0.0)
+    async with query_server() as (_, port):
+        with daemon_beside(tmp_path, f"query = '127.0.0.1:{port}'") as daemon:
+            await game_server(daemon, "answer")
+            said = await remarks(daemon)
+            assert said.startswith("arena-1: the game server answers (arena_well, players: 3), but")
+            await asyncio.to_thread(daemon.post, batch(1, HELLO, *JOINED, ROSTER))
+            assert await remarks(daemon) == ""
+
+
+async def test_a_script_that_calls_while_nothing_answers_a2s_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    with daemon_beside(tmp_path, f"query = '127.0.0.1:{port}'") as daemon:
+        await asyncio.to_thread(daemon.post, batch(1, HELLO, *JOINED, ROSTER))
+        await game_server(daemon, "error")
+        assert await remarks(daemon) == "", "it may be changing its map"
+        monkeypatch.setattr("equipoise.game.query.SILENT_SECONDS", 0.0)
+        assert f"nothing answers A2S at 127.0.0.1:{port} (Connection refused)" in await remarks(daemon)

@@ -37,6 +37,14 @@ async def greet(daemon: Daemon, **fields: object) -> None:
     assert (await asyncio.to_thread(daemon.post, batch(1, {**GREETING, **fields}, ROSTER))).status == 200
 
 
+async def test_of_a_server_on_which_all_is_right_nothing_is_said(tmp_path: Path) -> None:
+    async with source_server(console(LISTED, {"mp_autoteambalance": "0"})) as (_, rcon), query_server() as (_, query):
+        keys = rcon_keys(rcon).replace("query = ''", f"query = '127.0.0.1:{query}'")
+        with daemon_beside(tmp_path, keys) as daemon:
+            await greet(daemon)
+            assert await said(daemon) == await said(daemon, bad=False) == await said(daemon, "daemon") == ""
+
+
 async def test_a_script_is_awaited_after_a_start_and_said_to_be_silent_only_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,14 +129,18 @@ async def test_two_scripts_with_one_name_and_lost_rounds(tmp_path: Path) -> None
         assert "its script lost 2 rounds" in await said(daemon, bad=False)
 
 
-async def test_a_clock_is_judged_by_the_round_that_has_just_ended_and_not_by_one_that_waited(tmp_path: Path) -> None:
+async def test_a_clock_that_is_an_hour_behind_by_the_round_that_has_just_ended(tmp_path: Path) -> None:
+    with daemon_beside(tmp_path, "") as daemon:
+        fresh = {**ROUND, "started_at": time.time() - 3600 - ROUND["seconds"]}
+        await asyncio.to_thread(daemon.post, batch(1, GREETING, fresh))
+        assert re.fullmatch(r"its machine's clock is 3,[56]\d\d s behind this one's", await said(daemon))
+
+
+async def test_a_round_that_waited_in_its_script_says_nothing_of_the_clock(tmp_path: Path) -> None:
     with daemon_beside(tmp_path, "") as daemon:
         queued = {**ROUND, "started_at": time.time() - 3600, "at": 100.0}
         await asyncio.to_thread(daemon.post, batch(1, GREETING, queued, at=3700.0))
         assert await said(daemon) == ""
-        fresh = {**ROUND, "round": "1-5", "started_at": time.time() - 3600 - ROUND["seconds"], "at": 3800.0}
-        await asyncio.to_thread(daemon.post, batch(2, fresh, at=3800.0))
-        assert re.fullmatch(r"its machine's clock is 3,[56]\d\d s behind this one's", await said(daemon))
 
 
 async def test_rounds_that_wait_for_a_store_in_trouble(tmp_path: Path) -> None:
@@ -153,6 +165,7 @@ async def test_rounds_that_wait_for_a_store_in_trouble(tmp_path: Path) -> None:
             {},
             "SourceMod says of the plugin: Failed",
         ),
+        (LISTED, {"tf_arena_use_queue": "1"}, "tf_arena_use_queue is on, although the plugin switches it off"),
     ],
 )
 async def test_what_the_console_says(plugins: str, variables: dict[str, str], what: str, tmp_path: Path) -> None:

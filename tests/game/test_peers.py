@@ -37,6 +37,22 @@ async def test_a_server_whose_address_stays_keeps_its_connection_and_another_one
         servers.close()
 
 
+async def test_a_refused_password_is_tried_again_when_the_configuration_is_loaded_again() -> None:
+    async with source_server() as (server, port):
+        servers = PeerServers({ONE: rcon(port, "wrong")})
+        for _ in range(3):
+            with pytest.raises(PeerError):
+                await servers.execute(ONE, "status")
+        assert len(server.connections) == 1
+        servers.set({ONE: rcon(port, "wrong")})
+        with pytest.raises(PeerError):
+            await servers.execute(ONE, "status")
+        assert len(server.connections) == 2
+        servers.set({ONE: rcon(port)})
+        assert await servers.execute(ONE, "status") == "STATUS"
+        servers.close()
+
+
 async def test_addresses_that_change_under_load_never_make_two_connections_to_one_server() -> None:
     async with source_server() as (server, port):
         servers = PeerServers({ONE: rcon(port)})

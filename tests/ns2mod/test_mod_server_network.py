@@ -64,6 +64,21 @@ def test_a_map_change_and_a_restart_keep_the_last_eight_rounds_and_count_the_oth
     assert len(one.daemon.events("round_ended")) == before
 
 
+@pytest.mark.parametrize(
+    "body", ["", "<html>Bad gateway</html>", "[]", "{}", "null", '{"ok": 1}', "{" * 5000, '{"ok":true}' + " " * 70000]
+)
+def test_an_answer_that_is_no_reply_is_no_answer(scene: Start, body: str) -> None:
+    one = scene()
+    sides = one.people()
+    one.game.http.body = body
+    one.game.run(20)
+    one.game.http.body = None
+    one.daemon.orders = [assign("o1", [101, 102, 103], [201, 202, 203], "now")]
+    one.game.run(8)
+    assert one.daemon.outcome("o1") == "done"
+    assert [client.team for client in sides[0]] == [1, 1, 1]
+
+
 @pytest.mark.parametrize("status", [True, False])
 @pytest.mark.parametrize(
     ("failure", "body", "words"),
@@ -88,27 +103,18 @@ def test_a_complaint_names_what_the_engine_said(
     assert f"({words.format('127.0.0.1 port 27500')})" in line
 
 
-def test_a_reply_with_strange_fields_does_no_harm(scene: Start) -> None:
+STRANGE: list[dict[str, Any]] = [
+    {"orders": [1, None, {}, {"kind": "assign"}, {"kind": "dance", "order": "o9"}, {"kind": "say", "text": 3}]},
+    {"orders": {"kind": "say"}, "rounds": [], "players": [{"id": {}}], "want": ["cake"], "due_if": "any", "next": "x"},
+    {"cache": {"ids": ["x"], "splits": [3]}, "level": 7, "enabled": "no", "next": -5},
+    {"orders": [{"kind": "tell", "id": "76561197960265829", "lines": [{"phrase": "NoSuch", "args": ["{9}", "@1"]}]}]},
+]
+
+
+@pytest.mark.parametrize("fields", STRANGE)
+def test_a_reply_with_strange_fields_does_no_harm(scene: Start, fields: dict[str, Any]) -> None:
     one = scene()
-    unknown = {"kind": "tell", "id": "76561197960265829", "lines": [{"phrase": "NoSuch", "args": ["{9}", "@1"]}]}
-    one.daemon.fields = {
-        "orders": [
-            1,
-            None,
-            {},
-            {"kind": "assign"},
-            {"kind": "dance", "order": "o9"},
-            {"kind": "say", "text": 3},
-            unknown,
-        ],
-        "rounds": [],
-        "players": [{"id": {}}],
-        "want": ["cake"],
-        "due_if": "any",
-        "next": -5,
-        "cache": {"ids": ["x"], "splits": [3]},
-        "level": 7,
-    }
+    one.daemon.fields = fields
     one.round()
     one.game.end_game(1)
     one.game.run(3)

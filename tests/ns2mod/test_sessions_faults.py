@@ -15,6 +15,23 @@ NewEvening = Callable[..., Evening]
 QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
 
 
+def test_a_round_that_ends_while_the_daemon_is_dead_is_rated_when_it_is_back(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.daemon.kill()
+    evening.end(MARINES)
+    evening.settle(30)
+    evening.daemon.start()
+    evening.settle(15)
+
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.unrated) == ("marines", None)
+    assert stored.spans["c"] == [("marines", "field", 0, round(stored.seconds))]
+    assert any("answers again" in line for line in evening.game.messages)
+
+
 def test_a_round_whose_answer_is_lost_is_stored_once(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")
@@ -47,6 +64,30 @@ def test_without_the_daemon_a_shuffle_that_is_due_is_made_from_the_cache(new_eve
     evening.settle(20)
     assert [line["kind"] for line in evening.decisions("alone")] == ["alone"]
     assert evening.status()["pending"] is None
+
+
+def test_a_map_change_with_a_full_outbox_loses_the_oldest_rounds_only_and_says_so(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    game = evening.game
+    evening.daemon.kill()
+    for number in range(10):
+        for name, client in people.items():
+            if client.team not in (MARINES, ALIENS):
+                game.join(client, 1 + "abcdefgh".index(name) % 2, force=True)
+        evening.start(people["a"], people["b"])
+        evening.settle(61 + number)
+        evening.end(MARINES)
+    game.change_map("ns2_tram")
+    evening.settle(2)
+    evening.daemon.start()
+    evening.settle(60)
+
+    stored = evening.stored()
+    assert [round(each.seconds - 62) for each in stored] == list(range(2, 10))
+    assert all(each.unrated is None for each in stored)
+    assert evening.status()["dropped_rounds"] == 2
+    assert evening.status()["map"] == "ns2_tram"
 
 
 def test_rounds_are_rated_while_a_cut_file_keeps_the_mod_from_moving_players(new_evening: NewEvening) -> None:
@@ -82,6 +123,14 @@ def test_beside_shine_everything_is_the_same(new_evening: NewEvening, shine: str
     (stored,) = evening.stored()
     assert len(stored.lineup) == 11
     assert {spans[0][1] for spans in stored.spans.values()} == {"field", "commander"}
+
+
+def test_shines_own_shuffle_passes_and_the_mod_stands_aside(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, QUIET, shine="outside")
+    evening.game.shine_shuffle({people["c"]: ALIENS, people["d"]: MARINES})
+    evening.settle(2)
+    assert people["c"].team == ALIENS
+    assert people["d"].team == MARINES
 
 
 def test_admins_read_once_a_map_that_their_mod_is_older_than_the_daemon(

@@ -29,7 +29,7 @@ def players_of(export: str) -> list[str]:
     return [line for line in export.splitlines() if '"kind":"player"' in line]
 
 
-def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander_a_watcher_and_a_bot(
+def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander_and_a_bot(
     new_evening: NewEvening,
 ) -> None:
     """Each of them is told, stored and rated by the spans that they played."""
@@ -63,8 +63,6 @@ def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_comman
     until(220)
     people["g"].commands()
     people["b"].scores(kills=3, assists=1, points=12)
-    until(240)
-    game.join(people["h"], 3, force=True)  # sent to watch, as by Shine's AFK kick
     until(300)
     evening.end(MARINES)
 
@@ -86,7 +84,7 @@ def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_comman
         "e": [("marines", "field", 0, 150), ("marines", "field", 180, 300)],
         "f": [("aliens", "field", 0, 300)],
         "g": [("marines", "field", 0, 220), ("marines", "commander", 220, 300)],
-        "h": [("aliens", "field", 0, 240)],
+        "h": [("aliens", "field", 0, 300)],
         "late": [("aliens", "field", 60, 300)],
     }
     assert stored.bots == [("marines", "field", 0, 300)]
@@ -171,6 +169,38 @@ def test_a_round_that_a_side_left_before_its_end_is_stored_and_not_rated(new_eve
     assert [line["reason"] for line in evening.decisions("unrated")] == [stored.unrated]
     assert people["d"].chat[-2:] == ["This round is not rated:", "a side had no human before the end"]
     assert evening.player(people["b"])["rounds"] == 0
+
+
+@pytest.mark.slow
+def test_a_round_that_players_leave_in_its_last_second_is_rated(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(120)
+    for name in "ceg":
+        people[name].joins(0)
+    people["a"].dies()
+    evening.end(ALIENS)
+    (stored,) = evening.stored()
+    assert stored.unrated is None
+
+
+def test_an_admin_moves_one_player_when_they_are_next_dead(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefg")
+    evening.start(people["a"], people["b"])
+    assert evening.game.console("sv_eq_move c")
+    evening.settle(2.0)
+    assert people["c"].team == MARINES
+    people["c"].dies()
+    evening.settle(2.0)
+    assert people["c"].team == ALIENS
+    (move,) = evening.decisions("move")
+    assert move["reason"] == "ordered by an admin"
+    assert evening.game.console("sv_eq_move a")
+    evening.settle(2.0)
+    assert people["a"].team == MARINES
+    assert len(evening.decisions("move")) == 1
 
 
 @pytest.mark.slow

@@ -173,6 +173,27 @@ def test_a_choice_with_a_tie_splits_the_last_winners_and_honours_what_balance_al
     assert evening.status()["pending"] is None
 
 
+def test_without_shine_a_choice_in_the_chat_does_not_count(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    assert evening.game.console("sv_eq_choice")
+    evening.settle()
+    people["c"].says("!eq choose marines")
+    evening.settle()
+    assert any("console" in line for line in read(people["c"]))
+
+
+def test_players_open_a_choice_by_asking_for_it(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    for name in "abcde":
+        people[name].console("eq choice")
+        evening.settle(0.5)
+    people["a"].console("eq choose random")
+    evening.settle()
+    assert any("andom" in line for line in read(people["a"]))
+
+
 def test_friends_play_together_and_a_denied_wish_weighs_more(new_evening: NewEvening) -> None:
     evening = new_evening(QUIET)
     people = evening.seat(*"abcdefgh")

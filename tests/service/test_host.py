@@ -59,6 +59,13 @@ def called() -> Iterator[set[str]]:
 
 
 @played
+async def test_a_script_that_was_never_heard_is_asked_to_introduce_itself(rig: Rig) -> None:
+    reply = await rig.post(e.Heartbeat(0.0))
+
+    assert reply.want == ("hello", "roster")
+
+
+@played
 async def test_a_batch_without_events_is_a_heartbeat(rig: Rig) -> None:
     await rig.hello(FOUR)
     rig.clock.now += 100
@@ -81,7 +88,7 @@ async def test_a_joining_player_is_answered_with_their_summary(rig: Rig) -> None
 
 @played
 async def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(rig: Rig) -> None:
-    assert (await rig.hello(FOUR)).due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
+    await rig.hello(FOUR)
 
     reply = await rig.play("r1", FOUR, Side.A)
 
@@ -109,6 +116,16 @@ async def test_a_batch_sent_again_gets_its_first_answer_and_changes_nothing(rig:
     assert again is first
     assert rig.host.repeated == 1
     assert rig.host.session.memory.tally.completed == 1
+
+
+@played
+async def test_a_batch_sent_again_while_it_is_in_work_waits_for_the_same_answer(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
+
+    first, again = await asyncio.gather(rig.host.handle(batch), rig.host.handle(batch))
+
+    assert again is first
 
 
 @played
@@ -148,6 +165,13 @@ async def test_the_cache_is_sent_once_and_again_to_a_script_that_started_anew(ri
     assert [split.size for split in first.cache.splits] == [2]
     assert second.cache is None
     assert anew.cache == first.cache
+
+
+@played
+async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Rig) -> None:
+    reply = await rig.hello(FOUR)
+
+    assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
 
 
 @played(system="trueskill")
@@ -270,16 +294,14 @@ async def test_a_round_that_nothing_takes_is_refused_so_that_the_script_keeps_it
 
 
 @played
-async def test_a_dry_run_says_who_would_move_and_orders_nothing(rig: Rig) -> None:
+async def test_a_dry_balance_names_who_would_move(rig: Rig) -> None:
     await rig.hello(roster([1, 2, 3, 4], [5, 6]), mode=Mode.KOTH, phase=e.Phase.RUNNING)
 
     answer = await rig.host.command(("balance",), "test", dry=True)
-    await rig.host.command(("scramble",), "test", dry=True)
 
     assert answer.ok
     (line,) = answer.lines
     assert line.phrase is Phrase.DRY_RUN_LINE
-    assert rig.nudges == 0
 
 
 @played
@@ -485,6 +507,16 @@ async def test_places_and_locks_from_before_the_game_swapped_the_sides_name_the_
     assert told == {one: lock.side for one, lock in rig.host.session.memory.locks.items()}
     [place] = [order for order in reply.orders if isinstance(order, f.Place)]
     assert place.side is told[place.player]
+
+
+@played
+async def test_a_dry_run_orders_nothing(rig: Rig) -> None:
+    await rig.hello(FULL, Mode.KOTH, e.Phase.RUNNING)
+
+    await rig.host.command(("scramble",), "token:ann", dry=True)
+    await rig.host.command(("balance",), "token:ann", dry=True)
+
+    assert rig.nudges == 0
 
 
 @played

@@ -22,6 +22,7 @@ from equipoise.core.model import Mode, OrderId, RoundId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.state import State
 from equipoise.errors import ScriptError, SpillError
+from equipoise.ratings.system import Match, Rated
 from equipoise.service.diagnosis import SCRIPTS, of_refused
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.round_rows import RatedRound
@@ -160,10 +161,30 @@ def test_a_copy_of_a_session_shares_nothing_that_can_change() -> None:
 
 
 def test_a_batch_that_was_refused_once_ends_as_if_it_had_come_once(tmp_path: Path) -> None:
-    words = ("set", player(1), "1500"), ("scramble", "next")
-    commands = (e.Commanded(0.0, each, player(1), admin=True) for each in words)
-    batch = (ended("r1"), e.SidesSwitched(0.0), *commands)
+    batch = (ended("r1"), e.SidesSwitched(0.0), e.Commanded(0.0, ("scramble", "next"), player(1), admin=True))
     asyncio.run(twins(tmp_path, Mode.KOTH, [batch], [[Fault.BEFORE]]))
+
+
+def test_a_rating_set_in_a_batch_that_is_refused_is_not_set(tmp_path: Path) -> None:
+    batch = (e.Commanded(0.0, ("set", player(1), "1500"), None, admin=True), ended("r1"))
+    asyncio.run(twins(tmp_path, Mode.KOTH, [batch], [[Fault.BEFORE]]))
+
+
+@failing
+async def test_behind_a_round_that_cannot_be_kept_none_is_stored(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    batch = rig.batch(ended("r1"), ended("r2"), ended("r3"))
+    refuse(rig, Fault.BEFORE, Fault.BEFORE)
+
+    with pytest.raises(ScriptError, match="r1"):
+        await rig.host.handle(batch)
+    assert stored_rounds(rig) == []
+    refuse(rig)
+    reply = await rig.host.handle(batch)
+
+    assert reply.rounds == {"r1": "stored", "r2": "stored", "r3": "stored"}
+    assert stored_rounds(rig) == ["r1", "r2", "r3"]
+    assert rig.host.session.memory.tally.completed == 3
 
 
 @failing
@@ -286,6 +307,27 @@ async def test_of_a_batch_that_the_daemon_fails_on_the_rounds_are_stored(rig: Ri
     assert refusal.value.code == "internal"
     assert stored_rounds(rig) == ["r1", "r2"]
     assert rig.host.session.memory.tally.completed == 0
+
+
+@failing
+async def test_a_round_that_the_daemon_fails_to_rate_costs_those_behind_it_nothing(rig: Rig) -> None:
+    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+    system, whole = rig.pool.system, rig.pool.system.rate
+
+    def rate(match: Match) -> Rated:
+        if player(7) in match.teams[0]:
+            raise ZeroDivisionError
+        return whole(match)
+
+    system.rate = rate  # type: ignore[method-assign]
+    faulty = e.RoundEnded(0.0, round_of("r2", roster([1, 2, 7], [4, 5, 6]), Side.A, Mode.KOTH))
+
+    with pytest.raises(ScriptError) as refusal:
+        await rig.post(ended("r1"), faulty, ended("r3"))
+    await rig.post(e.Heartbeat(0.0))
+
+    assert refusal.value.code == "internal"
+    assert stored_rounds(rig) == ["r1", "r3"]
 
 
 FAULTS = st.lists(st.sampled_from(Fault), max_size=4)

@@ -133,6 +133,17 @@ async def test_a_kept_round_that_no_store_could_take_does_not_stop_those_behind_
         assert stored_rounds(tmp_path) == [a_round(2).round.id, a_round(4).round.id]
 
 
+async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        caller = asyncio.create_task(pool.record(a_round(), None))
+        await asyncio.sleep(0)
+        caller.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        await until(lambda: pool.applied)
+    assert stored_rounds(tmp_path) == [a_round().round.id]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")
 async def test_a_directory_that_may_not_be_looked_into_costs_no_round_while_others_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -193,6 +193,35 @@ async def test_a_scramble_whose_solver_fails_takes_the_cached_split_and_without_
 
 
 @pytest.mark.questions_fail
+@played
+async def test_a_gap_is_asked_about_again_by_the_next_poll(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    await rig.hello(SIX, Mode.KOTH)
+    await rig.post(e.RoundLive(0.0, RoundId("r1"), SIX))
+    with monkeypatch.context() as broken:
+        broken.setattr("equipoise.balancing.transfer", raising(MemoryError()))
+        failing = await rig.post(e.RosterSeen(0.0, GAP))
+    mended = await rig.post(e.Heartbeat(0.0))
+
+    assert failing.orders == ()
+    assert [type(order) for order in mended.orders] == [f.Move]
+
+
+@pytest.mark.questions_fail
+@pytest.mark.parametrize("breaks", ["equipoise.balancing.side_of_joiner", "equipoise.service.pool.summaries_on"])
+@played(system="joint")
+async def test_a_joiner_is_placed_by_head_count(rig: Rig, breaks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await rig.hello(SIX, Mode.KOTH)
+    monkeypatch.setattr(breaks, raising(MemoryError()))
+
+    even = await rig.post(e.SideWanted(0.0, player(9), Side.B))
+    uneven = await rig.post(e.SideWanted(0.0, player(10), Side.B))
+
+    for reply, steam_id, side in ((even, player(9), Side.B), (uneven, player(10), Side.A)):
+        (place,) = [order for order in reply.orders if isinstance(order, f.Place)]
+        assert (place.player, place.side) == (steam_id, side)
+
+
+@pytest.mark.questions_fail
 @pytest.mark.parametrize("system", ["synelo", "joint"])
 def test_the_best_of_an_even_13_against_12_stays_and_reads_why_while_another_may_go_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str

@@ -14,6 +14,7 @@ from equipoise.errors import ScriptError, StoreError
 from equipoise.store.notes import SessionMemory
 from equipoise.store.round_rows import RatedRound
 from tests.store.disk import no_file_above
+from tests.store.failing import locked
 from tests.store.samples import POOL, SERVER, Faulty, Submitted, a_round, opened, player, submit
 from tests.store.traced import Traced
 
@@ -114,6 +115,15 @@ async def test_a_commit_that_fails_leaves_nothing_of_the_group(tmp_path: Path) -
         assert [one.undone for one in group] == [0, 0, 0], "the caller undoes a whole group, the last round first"
         await submit(store, *group[:2])
         assert stored(tmp_path / "s.db") == ids(0, 1, 2)
+
+
+async def test_a_locked_store_tries_no_round_of_a_group(tmp_path: Path) -> None:
+    group = [Submitted(a_round(1)), Faulty(a_round(2))]
+    async with opened(tmp_path / "s.db") as store:
+        with locked(tmp_path / "s.db"), pytest.raises(StoreError, match="locked"):
+            await submit(store, *group)
+
+        assert stored(tmp_path / "s.db") == []
 
 
 async def test_the_newest_memory_of_a_server_in_a_group_is_kept_whatever_its_place(tmp_path: Path) -> None:
