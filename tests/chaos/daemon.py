@@ -61,6 +61,9 @@ class Daemon:
         self._clock = folder / "clock"
         self._process: subprocess.Popen[bytes] | None = None
         self._traced = False
+        self._still_since: float | None = None
+        self._still = 0.0
+        """Seconds for which it was stopped by SIGSTOP."""
         self.starts = 0
         self.late: list[str] = []
         """How the event loop was held for too long by the daemon itself, since somebody took these lines away."""
@@ -116,6 +119,11 @@ class Daemon:
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
+        if number == signal.SIGSTOP:
+            self._still_since = time.monotonic()
+        elif number == signal.SIGCONT and self._still_since is not None:
+            self._still += time.monotonic() - self._still_since
+            self._still_since = None
 
     @property
     def running(self) -> bool:
@@ -174,14 +182,14 @@ class Daemon:
             )
 
     def _watch(self, process: subprocess.Popen[bytes], place: int) -> None:
-        """Read from its log how long its loop was held, and leave out for how long no processor was free for it."""
+        """Read from its log how long its loop was held, less the time without a processor and that of a SIGSTOP."""
         waited = deque([(time.monotonic(), 0.0)], maxlen=2000)
         with self.log.open("rb") as log:
             log.seek(place)
             while process.poll() is None:
                 time.sleep(0.05)
                 now = time.monotonic()
-                waited.append((now, waited_for_processor(process.pid)))
+                waited.append((now, waited_for_processor(process.pid) + self._still))
                 for line in log.readlines():
                     if found := HELD.search(line.decode(errors="replace")):
                         seconds = float(found[2])
