@@ -10,6 +10,7 @@ import asyncio
 import atexit
 import os
 import pwd
+import select
 import shutil
 import signal
 import subprocess
@@ -91,7 +92,7 @@ class Postgres:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # to kill all of its processes at once
+                start_new_session=True,  # Ctrl-C at the tests is not for it
                 cwd="/",
             )
         ends_at = time.monotonic() + PATIENCE
@@ -110,11 +111,22 @@ class Postgres:
         if self.process is None:
             return
         if how is signal.SIGKILL:
-            os.killpg(self.process.pid, how)
-        else:
-            self.process.send_signal(how)
+            self._kill_children()
+        self.process.send_signal(how)
         self.process.wait(PATIENCE)
         self.process = None
+
+    def _kill_children(self) -> None:
+        """Each has a session of its own, so no signal reaches all; one that outlives the server keeps the next away."""
+        assert self.process
+        self.process.send_signal(signal.SIGSTOP)  # it would see its children die, and start others
+        pid = self.process.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            descriptor = os.pidfd_open(int(child))
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            ended, _, _ = select.select([descriptor], [], [], PATIENCE)
+            assert ended, f"process {child} of PostgreSQL does not end"
+            os.close(descriptor)
 
     def restart(self, how: signal.Signals = signal.SIGINT) -> None:
         self.stop(how)
