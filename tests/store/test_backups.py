@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -21,6 +22,8 @@ from equipoise.store.backups import MARGIN_BYTES, BackupRequest, back_up
 from equipoise.store.notes import Decision
 from equipoise.workers import framed
 from equipoise.workers.process import COMMAND
+from tests.chaos.power import RECORDER, ROOT, read
+from tests.chaos.tracer import calls
 from tests.store.damage import wreck
 from tests.store.disk import NOBODY, no_file_above, small_disk
 from tests.store.samples import SERVER, Submitted, a_round, opened, record, submit
@@ -118,6 +121,29 @@ async def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(StoreRefused, match="it exists: name another file"):
         back_up(tmp_path / "s.db", tmp_path / "copy.db")
     assert (tmp_path / "copy.db").read_text() == "mine"
+
+
+@pytest.mark.skipif(not calls(), reason="no table of this processor's system calls")
+def test_a_copy_is_synced_piece_by_piece_so_that_no_round_waits_on_a_slow_disk_for_all_of_it(
+    tmp_path: Path,
+) -> None:
+    asyncio.run(stored(tmp_path / "s.db"))
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        evening = ((number, "x" * 900) for number in range(16_000))
+        database.executemany("INSERT INTO decisions VALUES (?, 'server', 0.0, 'scramble', 'stale', NULL, ?)", evening)
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    backup = f"back_up(Path({str(tmp_path / 's.db')!r}), Path({str(folder / 'copy.db')!r}))"
+    command = [sys.executable, "-c", f"from pathlib import Path; from equipoise.store.backups import back_up; {backup}"]
+    subprocess.run(
+        [*RECORDER, "--folder", str(folder), "--log", str(tmp_path / "log"), "--", *command], check=True, cwd=ROOT
+    )
+    unsynced = 0
+    sizes = []
+    for change in read(tmp_path / "log.record"):
+        unsynced = 0 if change.call == "sync" else unsynced + len(change.data)
+        sizes.append(unsynced)
+    assert max(sizes) < 4 << 20 < 16 << 20 < (folder / "copy.db").stat().st_size
 
 
 def test_a_store_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sqlite3
 import statistics
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
 from equipoise.store import player_rows, recalculation, sequence
-from equipoise.store.connection import open_database, transaction
+from equipoise.store.connection import LOG_BYTES, open_database, transaction
 from equipoise.store.measurements import Prediction
 from equipoise.store.notes import Audit, Decision, Name
 from equipoise.store.player_rows import Crowd, PlayerRow
@@ -339,6 +341,20 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
             mean=statistics.fmean(edited) if drawn else None,
             spread=pytest.approx(statistics.pstdev(edited)) if drawn else None,
         )
+
+
+async def test_what_the_log_kept_for_a_long_reader_is_given_back_when_that_has_ended(tmp_path: Path) -> None:
+    log_file = tmp_path / "s.db-wal"
+    async with opened(tmp_path / "s.db") as store:
+        with closing(sqlite3.connect(tmp_path / "s.db")) as backup:
+            backup.execute("BEGIN")
+            backup.execute("SELECT * FROM rounds").fetchall()
+            for number in range(1, 21):
+                await record(store, a_round(number), memory=os.urandom(1 << 20))
+        assert log_file.stat().st_size > LOG_BYTES
+        for number in (21, 22):
+            await record(store, a_round(number))
+        assert log_file.stat().st_size == LOG_BYTES
 
 
 async def test_a_store_that_is_not_open_says_so(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ from equipoise.store.store import Store
 from equipoise.store.transfer import Beside, exported
 
 Take = Callable[[bytes], None]
+SYNCED_BYTES = 1 << 20
 
 
 def export(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:
@@ -114,10 +115,16 @@ def _output(target: Path) -> Iterator[Take]:
         _failed(target, error)
     try:
         with os.fdopen(file, "wb") as stream:
+            synced = 0
 
             def to_file(piece: bytes) -> None:
+                nonlocal synced
                 try:
                     stream.write(piece)
+                    # A disk that gets all of it at once lets the syncs of rounds wait.
+                    if stream.tell() - synced >= SYNCED_BYTES:
+                        os.fdatasync(file)
+                        synced = stream.tell()
                 except OSError as error:
                     _failed(target, error)
 
