@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import Literal, Protocol
+from typing import Literal
 
 from equipoise.core.model import ServerId
 from equipoise.core.wording import chance, change, percent, side_word, span
@@ -35,8 +35,8 @@ from equipoise.store.store import Store
 LASTING_SECONDS = 60.0
 """A store that is locked or full for so long needs a person."""
 DAY = 86_400.0
-PAGE = 500
-"""Decisions that are read at once."""
+MOST_DECISIONS = 5_000
+"""That are read of ten seconds."""
 MOST_ROUNDS = 100_000
 """That one summary counts of a pool."""
 
@@ -68,28 +68,16 @@ class WebhookStatus:
     """Why the last attempt failed; empty: it did not, or there was none."""
 
 
-class Webhooks(Protocol):
-    """The configured webhooks, to which notices go."""
-
-    def statuses(self) -> Sequence[WebhookStatus]:
-        """Return how the last attempts went."""
-
-    async def test(self) -> Sequence[WebhookStatus]:
-        """Send a message by each of them, and return how that went."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Subject:
     """Something that is well or not."""
 
     event: str
-    about: str
-    """With the event its name from look to look."""
     server: ServerId | None
     fault: str
     """What is wrong, in words; empty: nothing."""
     over: str
-    """What is said when that is over."""
+    """What is said when that is over; of no other subject, so that it is found again by that."""
     patience: float = 0.0
     """How many seconds a fault has to last before it is told."""
     age: float = 0.0
@@ -118,7 +106,7 @@ class Notices:
         self._hosts, self._pools, self._store = hosts, pools, store
         self._scheduler, self._game_servers, self._clock = scheduler, game_servers, clock
         self._elsewhere = elsewhere
-        self._faults: dict[tuple[str, str], _Fault] = {}
+        self._faults: dict[str, _Fault] = {}
         self._last: int | None = None
         """The number of the last decision that was read; None: before the first look, which tells of no older one."""
 
@@ -176,10 +164,9 @@ class Notices:
         now, before, self._faults = self._clock.monotonic(), self._faults, {}
         where = f"{self._machine}: " if self._machine else ""
         for subject in self._subjects():
-            key, about = (subject.event, subject.about), "" if subject.server else where
-            fault = before.get(key)
+            about, fault = "" if subject.server else where, before.get(subject.over)
             if subject.fault:
-                fault = self._faults[key] = fault or _Fault(now - subject.age)
+                fault = self._faults[subject.over] = fault or _Fault(now - subject.age)
                 if not fault.told and now - fault.since >= subject.patience:
                     fault.told = True
                     yield Notice(subject.event, "fault", subject.server, self._clock.epoch(), about + subject.fault)
@@ -193,46 +180,38 @@ class Notices:
         for name, host in self._hosts.items():
             age = host.silent_seconds() or 0.0
             silence = "" if name in away else _silence(host)
-            yield _Subject("lost", name, name, silence, f"{name}: its script is back", age=age)
+            yield _Subject("lost", name, silence, f"{name}: its script is back", age=age)
             refusals = host.refused.current(epoch)
             # Neither where it was wrong nor how: that may be a player's id or name.
             what = f"{name}: batches of its script are refused ({refusals[-1].code})" if refusals else ""
             advice = f"{what}; `equipoise doctor` says what to do" if what else ""
-            yield _Subject("refused", name, name, advice, f"{name}: batches of its script are not refused any more")
+            yield _Subject("refused", name, advice, f"{name}: batches of its script are not refused any more")
         for peer in self._game_servers.statuses():
             if (state := peer.rcon.state) != "off":
                 # The error says who refuses: RCON a password, NS2's web admin a user and a password.
                 what = f"{peer.server}: {peer.rcon.error}" if state in ("refused", "closed") else ""
-                yield _Subject("rcon", peer.server, peer.server, what, f"{peer.server}: RCON is not refused any more")
+                yield _Subject("rcon", peer.server, what, f"{peer.server}: RCON is not refused any more")
         health = self._store.health()
         what = "" if health.state == "ok" else f"the store is {health.state}: {health.advice}"
         patience = 0.0 if health.state == "damaged" else LASTING_SECONDS
-        yield _Subject("store", "", None, what, "the store takes rounds again", patience)
+        yield _Subject("store", None, what, "the store takes rounds again", patience)
         for pool in self._pools.values():
             place = "store" if pool.sharing is None else "log"
             what = f"rounds of pool {pool.name} that wait for the {place}: {pool.ring_depth}" if pool.ring_depth else ""
             over = f"no round of pool {pool.name} waits for the {place} any more"
-            yield _Subject("waiting", pool.name, None, what, over, LASTING_SECONDS)
+            yield _Subject("waiting", None, what, over, LASTING_SECONDS)
         for job in self._scheduler.status():
             if job.name == "backup":
                 what = "" if job.last_error is None else "the nightly backup failed; `equipoise status` says why"
-                yield _Subject("backup", "", None, what, "a backup was made")
+                yield _Subject("backup", None, what, "a backup was made")
 
     async def _decisions(self) -> list[Decision]:
         """Return the decisions since the last look that made new teams, oldest first."""
-        newest = await self._store.decisions(None, 1)
-        last, self._last = self._last, newest[0].number if newest else 0
-        if last is None:
-            return []
-        lines, before = list[Decision](), self._last + 1
-        try:
-            while page := await self._store.decisions(None, PAGE, before=before, after=last):
-                lines += (line for line in page if line.kind in NEW_TEAMS and line.server in self._hosts)
-                before = page[-1].number
-        except StoreError:
-            self._last = last
-            raise
-        return lines[::-1]
+        last = self._last
+        lines = await self._store.decisions(None, 1 if last is None else MOST_DECISIONS, after=last or 0)
+        self._last = lines[0].number if lines else last or 0
+        made = [line for line in reversed(lines) if line.kind in NEW_TEAMS and line.server in self._hosts]
+        return [] if last is None else made
 
     def _new_teams(self, decision: Decision) -> Notice:
         host, detail = self._hosts[decision.server], decision.detail or {}

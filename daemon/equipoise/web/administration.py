@@ -26,7 +26,6 @@ from equipoise.game.port import GameServers, Inspection, WebState
 from equipoise.service import diagnosis, metrics
 from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
-from equipoise.service.notices import Webhooks
 from equipoise.store.connection import StoreHealth, StoreState
 from equipoise.store.notes import Audit, Chance, Decision
 from equipoise.web.logins import LINK_SECONDS
@@ -178,7 +177,7 @@ async def show_findings(request: Request) -> Findings:
         _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name], epoch)
         for name, host in services.hosts.items()
     ]
-    for lines in await asyncio.gather(_of_webhooks(services.webhooks, request.query.notices), *inspections):
+    for lines in await asyncio.gather(_of_webhooks(services, request.query.notices), *inspections):
         findings += lines
     return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(findings))
 
@@ -202,8 +201,8 @@ async def _of_databases(services: Services) -> list[Finding]:
     return findings
 
 
-async def _of_webhooks(webhooks: Webhooks, test: bool) -> list[Finding]:
-    return list(diagnosis.of_webhooks(await webhooks.test() if test else webhooks.statuses(), tested=test))
+async def _of_webhooks(services: Services, test: bool) -> list[Finding]:
+    return list(diagnosis.of_webhooks(await services.test_webhooks() if test else services.webhooks(), tested=test))
 
 
 async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script, epoch: float) -> list[Finding]:

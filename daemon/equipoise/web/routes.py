@@ -34,7 +34,7 @@ from equipoise.service.host import Host
 from equipoise.service.jobs import Scheduler
 from equipoise.service.live import Live
 from equipoise.service.metrics import Metrics
-from equipoise.service.notices import Webhooks
+from equipoise.service.notices import WebhookStatus
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Calibrations, Refits, Spreads
 from equipoise.service.reloads import Reloads
@@ -158,7 +158,10 @@ class Services:
     """Of browsers; None: the page is off."""
     live: Live
     precedence: Precedence
-    webhooks: Webhooks
+    webhooks: Callable[[], Sequence[WebhookStatus]]
+    """Returns how the last attempts of all webhooks went."""
+    test_webhooks: Callable[[], Awaitable[Sequence[WebhookStatus]]]
+    """Sends a message by each of them, and returns how that went."""
     elsewhere: Callable[[], Sequence[PublishedServer]]
     """Returns the game servers that feed shared pools on other machines."""
     surveys: Callable[[], Awaitable[Mapping[str, Survey]]]

@@ -111,7 +111,7 @@ async def show_servers(request: Request) -> Servers:
             sentences.append(f"{finding.about}: {finding.what}; {finding.advice}.")
     for pool in services.pools.values():
         sentences += (f"{finding.what}; {finding.advice}." for finding in (*of_sharing(pool), *of_balance(pool)))
-    sentences += (f"{finding.what}; {finding.advice}." for finding in of_webhooks(services.webhooks.statuses()))
+    sentences += (f"{finding.what}; {finding.advice}." for finding in of_webhooks(services.webhooks()))
     return Servers(
         version=equipoise.__version__,
         servers=tuple(servers),
