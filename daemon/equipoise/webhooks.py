@@ -25,6 +25,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -115,17 +116,14 @@ class Webhooks:
         """Send by these from now on. One that is switched off is tried again."""
         before, self._senders = self._senders, {}
         for name, webhook in webhooks.items():
-            sender = before.pop(name, None)
-            if sender is None or sender.webhook.url != webhook.url:
-                if sender is not None:
-                    sender.close()
-                sender = _Sender(webhook, self)
+            sender = before.get(name)
+            if sender is None or sender.off or sender.webhook.url != webhook.url:
+                sender = _Sender(self)
             sender.webhook = webhook
-            if sender.off:
-                sender.off, sender.fault = False, ""
             self._senders[name] = sender
-        for sender in before.values():
-            sender.close()
+        for name, sender in before.items():
+            if sender is not self._senders.get(name):
+                sender.close()
 
     async def look(self) -> None:
         """Tell of what has happened since the last look, and bring status messages up to date."""
@@ -181,8 +179,10 @@ class Webhooks:
 class _Sender:
     """One webhook, and what waits for it."""
 
-    def __init__(self, webhook: Webhook, owner: Webhooks) -> None:
-        self.webhook, self._owner = webhook, owner
+    webhook: Webhook
+
+    def __init__(self, owner: Webhooks) -> None:
+        self._owner = owner
         self.off = False
         self.fault = ""
         self.paused_until = 0.0
@@ -295,7 +295,7 @@ class _Sender:
             return _Answer("later", f"no answer within {owner.seconds:g} s")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return _Answer("later", _reason(error))
-        if seconds := _pause_seconds(status, head, body):
+        if status in (429, 503) and (seconds := _pause_seconds(head.get("Retry-After"), body.get("retry_after"))):
             limits = owner if webhook.kind == "discord" and body.get("global") is True else self
             limits.paused_until = owner.clock.monotonic() + seconds
         verdict = _verdict(status, body.get("code"), editing=delivery.method == "PATCH")
@@ -338,24 +338,16 @@ def _verdict(status: int, code: object, *, editing: bool) -> Verdict:
     return "later" if status in (408, 425, 429) or status >= 500 else "refused"
 
 
-def _pause_seconds(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> float:
-    """How long there must be no request: after a 429, or when the last one of a rate limit's period was used.
+def _pause_seconds(*wishes: Any) -> float:
+    """How long there must be no request.
 
-    >>> _pause_seconds(429, {"Retry-After": "65"}, {"retry_after": 64.57})
-    65.0
-    >>> _pause_seconds(200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "1.5"}, {})
-    1.5
+    >>> _pause_seconds("65", 64.57), _pause_seconds("Fri, 28 Nov 2025 12:00:00 GMT", None)
+    (65.0, 0.0)
     """
-    if status in (429, 503):
-        wishes = (headers.get("Retry-After"), body.get("retry_after"))
-    elif headers.get("X-RateLimit-Remaining") == "0":
-        wishes = (headers.get("X-RateLimit-Reset-After"), 0.0)
-    else:
-        return 0.0
     seconds = 0.0
     for wish in wishes:
         with suppress(TypeError, ValueError):  # a date, or nothing
-            seconds = max(seconds, float(wish or 0.0))
+            seconds = max(seconds, float(wish))
     return min(seconds, MOST_PAUSE_SECONDS)
 
 
@@ -456,24 +448,20 @@ class _Resolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Return the addresses of a name; OSError: it has none."""
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
-        addresses: list[ResolveResult] = []
+        found = Future[list[Any]]()
+        found.set_running_or_notify_cancel()  # from here on the daemon's end can only leave it alone
 
         def look_up() -> None:
-            with suppress(OSError, UnicodeError):
-                for kind, _, protocol, _, address in socket.getaddrinfo(host, port, family, socket.SOCK_STREAM):
-                    result = ResolveResult(
-                        hostname=host, host=str(address[0]), port=port, family=kind, proto=protocol, flags=0
-                    )
-                    addresses.append(result)
-            with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(done.set)
+            try:
+                found.set_result(socket.getaddrinfo(host, port, family, socket.SOCK_STREAM))
+            except (OSError, UnicodeError):
+                found.set_exception(OSError("the name is not found"))
 
         threading.Thread(target=look_up, name="webhook name", daemon=True).start()
-        await done.wait()
-        if not addresses:
-            raise OSError("the name is not found")
-        return addresses
+        return [
+            ResolveResult(hostname=host, host=str(address[0]), port=port, family=kind, proto=protocol, flags=0)
+            for kind, _, protocol, _, address in await asyncio.wrap_future(found)
+        ]
 
     async def close(self) -> None:
         """Nothing to close."""
