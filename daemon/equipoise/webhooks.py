@@ -166,12 +166,10 @@ class Webhooks:
                 sender.say(notice)
 
     async def keep(self) -> None:
-        """Write down the ids of the status messages of those webhooks that are configured."""
+        """Write down the ids of the status messages."""
         async with self._writing:
-            urls = {_digest(sender.webhook) for sender in self._senders.values()}
-            kept = {url: number for url, number in self.messages.items() if url in urls}
             try:
-                await asyncio.to_thread(replace_private, self._file, json.dumps(kept).encode())
+                await asyncio.to_thread(replace_private, self._file, json.dumps(self.messages).encode())
             except OSError as error:
                 log.warning("%s: after a restart status messages are made anew: %s", self._file, error.strerror)
 

@@ -73,22 +73,20 @@ async def test_who_does_not_say_their_program_in_discords_form_is_blocked_by_clo
         assert (await call(server, User_Agent="Python/3"))[:2] == (403, b"<html>error code: 1010</html>")
 
 
-async def test_a_limit_is_announced_and_then_enforced_until_its_period_ends() -> None:
+async def test_a_limit_is_enforced_until_its_period_ends() -> None:
     now = 100.0
     async with discord(lambda: now) as server:
-        left = [(await call(server))[2]["X-RateLimit-Remaining"] for _ in range(LIMIT)]
-        assert left == ["4", "3", "2", "1", "0"]
+        assert [(await call(server))[0] for _ in range(LIMIT)] == [204] * LIMIT
         now += 0.5
         status, body, headers = await call(server)
         assert (status, body["retry_after"], body["global"]) == (429, PERIOD - 0.5, False)
-        assert (headers["Retry-After"], headers["X-RateLimit-Reset-After"]) == ("2", "1.500")
+        assert headers["Retry-After"] == "2"
         assert (await call(server, f"/api/webhooks/2/{TOKEN}"))[0] == 204, "every webhook has its own"
         now += body["retry_after"]
         assert (await call(server))[0] == 204
         server.overall = now + 64.57
         status, body, headers = await call(server)
         assert (status, body["global"], headers["Retry-After"]) == (429, True, "65")
-        assert "X-RateLimit-Bucket" not in headers
 
 
 async def test_users_are_notified_unless_mentions_are_switched_off() -> None:
@@ -97,16 +95,3 @@ async def test_users_are_notified_unless_mentions_are_switched_off() -> None:
         assert server.notified == ["12", "34"]
         await call(server, PATH, {"content": "<@56> \\<@78>", "allowed_mentions": {"parse": []}})
         assert server.notified == ["12", "34"]
-
-
-async def test_it_fails_is_late_and_sends_elsewhere_when_a_test_wants_it() -> None:
-    async with discord(lambda: 0.0) as server:
-        server.trouble = lambda: 502
-        assert (await call(server))[0] == 502
-        server.trouble, server.elsewhere = (lambda: 0), "https://a.example/"
-        status, _, headers = await call(server)
-        assert (status, headers["Location"]) == (308, "https://a.example/")
-        server.elsewhere, server.delay = "", 0.2
-        began = asyncio.get_running_loop().time()
-        assert (await call(server))[0] == 204
-        assert asyncio.get_running_loop().time() - began >= 0.2

@@ -621,11 +621,6 @@ def _rename_in_snapshots(
             db.execute("UPDATE snapshots SET data = ?, sha256 = ? WHERE rowid = ?", (new, sha256(new).hexdigest(), row))
 
 
-def clean(db: sqlite3.Connection) -> None:
-    """Write the file anew, without what was deleted or replaced: as long as a backup takes."""
-    db.execute("VACUUM")
-
-
 def empty_log(db: sqlite3.Connection) -> bool:
     """Empty the write-ahead log; False: another program is reading the store, and needs it."""
     (busy, *_) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

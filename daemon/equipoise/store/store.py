@@ -588,7 +588,7 @@ class Store:
                 for someone in player_rows.forgetting(db):
                     if someone.player != someone.stand_in:
                         player_rows.rename(db, *someone, renamed)
-            player_rows.clean(db)
+            db.execute("VACUUM")  # without what was deleted or replaced: as long as a backup takes
 
         await self._taken_over(rewrite)
         self._hidden = None
