@@ -530,6 +530,19 @@ async def test_a_reload_keeps_what_waits_for_a_webhook_whose_url_stays(tmp_path:
         assert len(server.requests) == 2
 
 
+async def test_another_url_is_used_at_once_whatever_waits_for_the_one_before(tmp_path: Path) -> None:
+    async with played(tmp_path) as (rig, server):
+        server.trouble = lambda: 500 if server.requests[-1][2].startswith("/api/webhooks/1/") else 0
+        rig.use(webhook(server.url("1")))
+        await rig.look(news("first"))
+        await until(lambda: server.requests)
+        rig.use(webhook(server.url("2")))
+        await rig.look(news("second"))
+        await until(lambda: server.messages)
+        (content,) = server.contents
+        assert content.endswith("second")
+
+
 async def test_who_does_not_answer_http_is_tried_again(tmp_path: Path) -> None:
     closed = socket.create_server(("127.0.0.1", 0))
     port = closed.getsockname()[1]
@@ -575,4 +588,5 @@ def test_the_end_does_not_wait_for_a_name_that_is_looked_up(tmp_path: Path, monk
     began = time.monotonic()
     asyncio.run(serve())
     assert time.monotonic() - began < 1.0
+    assert [thread.daemon for thread in threading.enumerate() if thread.name == "webhook name"] == [True]
     answered.set()
