@@ -233,7 +233,6 @@ async def _serving(
         live=live,
         precedence=precedence,
         webhooks=webhooks.statuses,
-        test_webhooks=webhooks.test,
         elsewhere=lambda: fleet.elsewhere,
         surveys=fleet.surveys,
         config=config.path,
@@ -242,9 +241,8 @@ async def _serving(
     _follow(configuration, retention, worker, peers, scheduler, backups, webhooks)
     configuration.follow(lambda _: live.reload(configuration.services.callers.names()))
     await _listen(configuration, refusals, listeners, scheduler, stack)
-    # Also before requests are waited for: one may wait for a game server or a webhook that does not answer.
+    # Also before requests are waited for: one may wait for a game server that does not answer.
     stack.callback(peers.close)
-    stack.push_async_callback(webhooks.close)
     stack.push_async_callback(live.close)
     stack.push_async_callback(refits.close)
     _begin_time(scheduler, store, stack)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import hmac
 import json
 import logging
@@ -27,11 +26,12 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import aiohttp
+import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 import equipoise
@@ -41,7 +41,7 @@ from equipoise.service.clock import Clock
 from equipoise.service.notices import Notice, Notices, WebhookStatus
 
 FILE = "notices.json"
-"""In the state directory: the ids of status messages."""
+"""In the state directory: the ids of status messages, by the names of their webhooks."""
 MOST = 50
 """Notices that wait for one webhook."""
 LONGEST = 400
@@ -58,6 +58,7 @@ DISCORD_LONGEST = 2000
 UNKNOWN_MESSAGE = 10008
 """Discord's code of a 404: the message was deleted, and its webhook is there."""
 
+MessageId = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,20}$")]
 Verdict = Literal["taken", "gone", "dead", "refused", "later"]
 """gone: the message to be edited was deleted. dead: the webhook takes nothing any more. refused: it does not take this
 delivery. later: this delivery is to be tried again."""
@@ -65,21 +66,23 @@ delivery. later: this delivery is to be tried again."""
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A request: the same bytes at every attempt."""
+class _Body(msgspec.Struct, frozen=True):
+    """What Discord answers, as far as it is read; one in another form says nothing."""
 
-    method: str
-    url: str
-    body: bytes
-    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    id: MessageId | None = None
+    code: int = 0
+    message: str = ""
+    retry_after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
     verdict: Verdict
     fault: str = ""
-    body: Mapping[str, Any] = field(default_factory=dict)
+    message: str | None = None
+    """The id of the message that was made."""
+    pause_seconds: float = 0.0
+    """For so long the other end wants no request."""
 
 
 class Webhooks:
@@ -106,24 +109,25 @@ class Webhooks:
             auto_decompress=False,
         )
         self.messages = _read(self._file)
-        self.paused_until = 0.0
-        """For Discord's webhooks: a global rate limit is one of the machine's address."""
         self._senders: dict[str, _Sender] = {}
+        self._begun = False
         self._shown_at = -math.inf
         self._writing = asyncio.Lock()
 
     def use(self, webhooks: Mapping[str, Webhook]) -> None:
-        """Send by these from now on. One that is switched off is tried again."""
-        before, self._senders = self._senders, {}
+        """Send by these from now on. One that is new since the start, or was switched off, is sent a test message."""
+        before, self._senders, now = self._senders, {}, self.clock.epoch()
         for name, webhook in webhooks.items():
             sender = before.get(name)
             if sender is None or sender.off or sender.webhook.url != webhook.url:
-                sender = _Sender(self)
+                test = Notice("test", "news", None, now, f"a test message of Equipoise: [notice.{name}] works")
+                sender = _Sender(self, [test] if self._begun else [])
             sender.webhook = webhook
             self._senders[name] = sender
         for name, sender in before.items():
             if sender is not self._senders.get(name):
                 sender.close()
+        self._begun = True
 
     async def look(self) -> None:
         """Tell of what has happened since the last look, and bring status messages up to date."""
@@ -142,17 +146,6 @@ class Webhooks:
     def statuses(self) -> Sequence[WebhookStatus]:
         """Return how the last attempts went."""
         return tuple(WebhookStatus(name, sender.off, sender.fault) for name, sender in self._senders.items())
-
-    async def test(self) -> Sequence[WebhookStatus]:
-        """Send a message by each of them, and return how that went."""
-        now = self.clock.epoch()
-        await asyncio.gather(
-            *(
-                sender.test(Notice("test", "news", None, now, f"a test message of Equipoise: [notice.{name}] works"))
-                for name, sender in self._senders.items()
-            )
-        )
-        return self.statuses()
 
     async def close(self) -> None:
         """Send no more, and wait for nothing."""
@@ -179,12 +172,11 @@ class _Sender:
 
     webhook: Webhook
 
-    def __init__(self, owner: Webhooks) -> None:
+    def __init__(self, owner: Webhooks, waiting: list[Notice]) -> None:
         self._owner = owner
         self.off = False
         self.fault = ""
-        self.paused_until = 0.0
-        self._waiting: list[Notice] = []
+        self._waiting = waiting
         self._more = 0
         """Notices that found no place."""
         self._shown: bytes | None = None
@@ -214,106 +206,85 @@ class _Sender:
         self._shown = _discord([head, *map(_escaped, lines)], 0)
         self._wake.set()
 
-    async def test(self, notice: Notice) -> None:
-        """Send this at once, and once: the fault says how that went."""
-        if (seconds := self._wait_seconds()) > 0:
-            self.fault = f"it wants no message for another {seconds:.0f} s"
-        else:
-            self._note(await self._attempt(self._delivery([notice], 0)))
-
     async def _run(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
+        while not self.off:
             if self._waiting:
-                notices, more = self._waiting, self._more
+                body = self._message()
                 self._waiting, self._more = [], 0
-                await self._deliver(self._delivery(notices, more))
-            if self._shown is not None:
+                await self._deliver("POST", self.webhook.url, body)
+            if self._shown is not None and not self.off:
                 shown, self._shown = self._shown, None
                 await self._edit(shown)
+            await self._wake.wait()
+            self._wake.clear()
 
-    def _delivery(self, notices: Sequence[Notice], more: int) -> Delivery:
+    def _message(self) -> bytes:
+        """Return all that waits as one message."""
         # Faults first: what has no room in a message is only counted.
-        notices = sorted(notices, key=lambda notice: notice.state == "news")
+        notices = sorted(self._waiting, key=lambda notice: notice.state == "news")
         if self.webhook.kind == "discord":
-            return Delivery("POST", self.webhook.url, _discord([_line(notice) for notice in notices], more))
+            return _discord([_line(notice) for notice in notices], self._more)
         lines = [{**asdict(notice), "text": _plain(notice.text)} for notice in notices]
-        return Delivery("POST", self.webhook.url, json.dumps({"notices": lines, "more": more}).encode())
+        return json.dumps({"notices": lines, "more": self._more}).encode()
 
     async def _edit(self, body: bytes) -> None:
         """Have the status message say this: the one that was sent before, or a new one."""
-        key, (base, _, query) = _digest(self.webhook), self.webhook.url.partition("?")
-        if (number := self._owner.messages.get(key)) is not None:
+        messages, name, (base, _, query) = self._owner.messages, self.webhook.name, self.webhook.url.partition("?")
+        if (number := messages.get(name)) is not None:
             url = f"{base}/messages/{number}{query and f'?{query}'}"
-            if (await self._deliver(Delivery("PATCH", url, body))).verdict != "gone":
+            if (await self._deliver("PATCH", url, body)).verdict != "gone":
                 return
-            del self._owner.messages[key]
-        answer = await self._deliver(Delivery("POST", f"{base}?{query and f'{query}&'}wait=true", body))
-        if answer.verdict == "taken":
-            number = answer.body.get("id")
-            if isinstance(number, str) and re.fullmatch(r"[0-9]{1,20}", number):
-                self._owner.messages[key] = number
-                await self._owner.keep()
-            else:  # a message would be added every minute
-                self._note(_Answer("dead", "it does not say the id of the status message: it is not Discord's"))
+            del messages[name]
+        answer = await self._deliver("POST", f"{base}?{query and f'{query}&'}wait=true", body)
+        if answer.message is not None:
+            messages[name] = answer.message
+            await self._owner.keep()
+        elif answer.verdict == "taken":  # a message would be added every minute
+            self._note(_Answer("dead", "it does not say the id of the status message: it is not Discord's"))
 
-    async def _deliver(self, delivery: Delivery) -> _Answer:
-        """Try until the answer is final."""
-        seconds = FIRST_SECONDS
+    async def _deliver(self, method: str, url: str, body: bytes) -> _Answer:
+        """Try until the answer is final: the same bytes under the same id at every attempt."""
+        delivery, seconds = str(uuid.uuid4()), FIRST_SECONDS
         while True:
-            if self.off:
-                return _Answer("dead")
-            while (wait := self._wait_seconds()) > 0:
-                await self._owner.sleep(wait)
-            answer = await self._attempt(delivery)
+            answer = await self._attempt(method, url, body, delivery)
             self._note(answer)
             if answer.verdict != "later":
                 return answer
-            await self._owner.sleep(seconds * random.uniform(0.5, 1.0))
+            await self._owner.sleep(max(answer.pause_seconds, seconds * random.uniform(0.5, 1.0)))
             seconds = min(2 * seconds, LONGEST_SECONDS)
 
-    def _wait_seconds(self) -> float:
-        pause = self._owner.paused_until if self.webhook.kind == "discord" else 0.0
-        return max(self.paused_until, pause) - self._owner.clock.monotonic()
-
-    async def _attempt(self, delivery: Delivery) -> _Answer:
-        """Try once."""
+    async def _attempt(self, method: str, url: str, body: bytes, delivery: str) -> _Answer:
         owner, webhook = self._owner, self.webhook
-        if owner.session.closed:
-            return _Answer("later", "the daemon is stopping")
-        headers = {"Content-Type": "application/json", **_signed(webhook.key, delivery, owner.clock.epoch())}
+        headers = {"Content-Type": "application/json", **_signed(webhook.key, delivery, body, owner.clock.epoch())}
         try:
             async with owner.session.request(
-                delivery.method, delivery.url, data=delivery.body, headers=headers, allow_redirects=False
+                method, url, data=body, headers=headers, allow_redirects=False
             ) as response:
-                body = _parsed(await _received(response.content))
-                status, head = response.status, response.headers
+                said = _parsed(await _received(response.content))
         except TimeoutError:
             return _Answer("later", f"no answer within {owner.seconds:g} s")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return _Answer("later", _reason(error))
-        if status in (429, 503) and (seconds := _pause_seconds(head.get("Retry-After"), body.get("retry_after"))):
-            limits = owner if webhook.kind == "discord" and body.get("global") is True else self
-            limits.paused_until = owner.clock.monotonic() + seconds
-        verdict = _verdict(status, body.get("code"), editing=delivery.method == "PATCH")
+        status, verdict = response.status, _verdict(response.status, said.code, editing=method == "PATCH")
+        if verdict in ("taken", "gone"):
+            return _Answer(verdict, message=said.id)
         # Words of others than Discord may be the address, which is a secret; so may the target of a redirect.
-        words = body.get("message") if webhook.kind == "discord" else None
+        words = said.message if webhook.kind == "discord" else ""
         more = " and wants us elsewhere" if status // 100 == 3 else f" ({_plain(words)})" if words else ""
-        return _Answer(verdict, "" if verdict in ("taken", "gone") else f"it answered {status}{more}", body)
+        pause = _pause_seconds(response.headers.get("Retry-After"), said.retry_after)
+        return _Answer(verdict, f"it answered {status}{more}", pause_seconds=pause)
 
     def _note(self, answer: _Answer) -> None:
         """Keep how it went for operators, and log what is new in that."""
         before, self.fault = self.fault, answer.fault
         if answer.verdict == "dead":
-            self.off, self._waiting, self._more, self._shown = True, [], 0, None
+            self.off = True
             what = "[notice.%s] is switched off until the configuration is read again: %s"
             log.error(what, self.webhook.name, answer.fault)
         elif answer.fault and not before:
             then = "this message is left out" if answer.verdict == "refused" else "it is tried again"
             log.warning("[notice.%s] does not take a message, %s: %s", self.webhook.name, then, answer.fault)
         elif before and not answer.fault:
-            self.off = False
             log.info("[notice.%s] takes messages again", self.webhook.name)
 
 
@@ -336,17 +307,15 @@ def _verdict(status: int, code: object, *, editing: bool) -> Verdict:
     return "later" if status in (408, 425, 429) or status >= 500 else "refused"
 
 
-def _pause_seconds(*wishes: Any) -> float:
-    """How long there must be no request.
+def _pause_seconds(header: str | None, wish: float) -> float:
+    """How long there must be no request, by Retry-After and the body.
 
-    >>> _pause_seconds("65", 64.57), _pause_seconds("Fri, 28 Nov 2025 12:00:00 GMT", None)
+    >>> _pause_seconds("65", 64.57), _pause_seconds("Fri, 28 Nov 2025 12:00:00 GMT", 0.0)
     (65.0, 0.0)
     """
-    seconds = 0.0
-    for wish in wishes:
-        with suppress(TypeError, ValueError):  # a date, or nothing
-            seconds = max(seconds, float(wish))
-    return min(seconds, MOST_PAUSE_SECONDS)
+    with suppress(TypeError, ValueError):  # nothing, or a date
+        wish = max(wish, float(header or ""))
+    return min(wish, MOST_PAUSE_SECONDS)
 
 
 async def _received(stream: aiohttp.StreamReader) -> bytes:
@@ -357,12 +326,11 @@ async def _received(stream: aiohttp.StreamReader) -> bytes:
     return content
 
 
-def _parsed(content: bytes) -> Mapping[str, Any]:
+def _parsed(content: bytes) -> _Body:
     try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        return {}
-    return body if isinstance(body, dict) else {}
+        return msgspec.json.decode(content, type=_Body)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _Body()
 
 
 def _plain(text: object) -> str:
@@ -384,13 +352,12 @@ def _reason(error: Exception) -> str:
 # What is sent.
 
 
-def _signed(key: bytes, delivery: Delivery, now: float) -> Mapping[str, str]:
+def _signed(key: bytes, delivery: str, body: bytes, now: float) -> Mapping[str, str]:
     """The headers of Standard Webhooks; the id is the same at every attempt."""
     if not key:
         return {}
-    content = f"{delivery.id}.{int(now)}.".encode() + delivery.body
-    signature = base64.b64encode(hmac.digest(key, content, "sha256")).decode()
-    return {"webhook-id": delivery.id, "webhook-timestamp": f"{int(now)}", "webhook-signature": f"v1,{signature}"}
+    signature = base64.b64encode(hmac.digest(key, f"{delivery}.{int(now)}.".encode() + body, "sha256")).decode()
+    return {"webhook-id": delivery, "webhook-timestamp": f"{int(now)}", "webhook-signature": f"v1,{signature}"}
 
 
 def _discord(lines: Sequence[str], more: int) -> bytes:
@@ -423,20 +390,11 @@ def _escaped(text: str) -> str:
     return re.sub(r"([\\*_~|`<>\[\]#]|:(?=\S))", r"\\\1", _plain(text)).replace("@", "@\u200b")
 
 
-# Status messages are found again after a restart.
-
-
-def _digest(webhook: Webhook) -> str:
-    return hashlib.sha256(webhook.url.encode()).hexdigest()
-
-
-def _read(file: Path) -> dict[str, str]:
-    """The ids of status messages by their webhooks' digest; none where the file cannot be read."""
-    try:
-        ids = json.loads(read_small(file))
-        return {url: number for url, number in ids.items() if re.fullmatch(r"[0-9]{1,20}", number)}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
+def _read(file: Path) -> dict[str, MessageId]:
+    """The ids of status messages; none where the file cannot be read."""
+    with suppress(OSError, msgspec.MsgspecError, ValueError):
+        return msgspec.json.decode(read_small(file), type=dict[str, MessageId])
+    return {}
 
 
 class _Resolver(AbstractResolver):

@@ -45,21 +45,13 @@ secret_file = "site.key"
 """
 
 
-async def doctor(daemon: Daemon, *options: str) -> list[dict[str, Any]]:
-    command = (
-        "doctor",
-        "--url",
-        f"http://{daemon.host}:{daemon.port}",
-        "--token",
-        SECRETS["owner"],
-        "--json",
-        *options,
-    )
-    answer = await asyncio.to_thread(run, *command)
+async def doctor(daemon: Daemon) -> list[dict[str, Any]]:
+    there = "--url", f"http://{daemon.host}:{daemon.port}", "--token", SECRETS["owner"]
+    answer = await asyncio.to_thread(run, "doctor", *there, "--json")
     return [line for line in json.loads(answer.stdout)["findings"] if "notice." in line["what"]]
 
 
-async def test_a_scramble_is_told_a_test_message_comes_and_a_dead_webhook_is_said(
+async def test_a_scramble_is_told_a_reload_sends_a_test_message_and_a_dead_webhook_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "NOTICES_SECONDS", 0.1)
@@ -86,22 +78,25 @@ async def test_a_scramble_is_told_a_test_message_comes_and_a_dead_webhook_is_sai
             while not any("scramble" in content for content in server.contents):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             assert await doctor(daemon) == []
-            taken, refused = sorted(await doctor(daemon, "--notices"), key=lambda line: bool(line["bad"]))
-            assert (taken["bad"], taken["what"]) == (False, "the webhook of [notice.club] took a test message")
-            assert (refused["bad"], refused["what"]) == (
-                *(True, "the webhook of [notice.site] does not take messages: it answered 500"),
-            )
-            assert any("a test message of Equipoise" in content for content in server.contents)
-            server.tokens.clear()
-            (dead,) = [line for line in await doctor(daemon, "--notices") if "club" in line["what"]]
-            said = "the webhook of [notice.club] is switched off: it answered 404 (Unknown Webhook)"
-            assert (dead["bad"], dead["what"]) == (True, said)
+            path = tmp_path / "config.toml"
+            more = f'[notice.other]\nkind = "discord"\nurl = "{server.url("2")}"\n[notice.gone]\nkind = "discord"\n'
+            path.write_text(f'{text}{more}url = "{server.url("3")}"\n'.replace("/hook", "/other"))
+            await asyncio.to_thread(daemon.call, "POST", "/v1/admin/reload", {})
+            while len(findings := await doctor(daemon)) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            said = "the webhook of [notice.gone] is switched off: it answered 404 (Unknown Webhook)"
+            assert {(line["bad"], line["what"]) for line in findings} == {
+                (True, said),
+                (True, "the webhook of [notice.site] does not take messages: it answered 500"),
+            }
+            (told,) = [content for content in server.contents if "a test message of Equipoise" in content]
+            assert r"\[notice.other\]" in told
             status = await asyncio.to_thread(daemon.call, "GET", "/v1/admin/servers")
             assert any(remark.startswith(said) for remark in status.body["remarks"])
-            path = tmp_path / "config.toml"
             path.write_text(path.read_text().partition("[notice.club]")[0])
             reloaded = await asyncio.to_thread(daemon.call, "POST", "/v1/admin/reload", {})
-            assert set(reloaded.body["changes"]) == {"[notice.club] removed", "[notice.site] removed"}
+            names = ("club", "site", "other", "gone")
+            assert set(reloaded.body["changes"]) == {f"[notice.{name}] removed" for name in names}
             status = await asyncio.to_thread(daemon.call, "GET", "/v1/admin/servers")
             assert not {"notices", "daily summary"} & {job["name"] for job in status.body["jobs"]}
 
@@ -110,18 +105,16 @@ async def test_scripts_are_answered_and_the_daemon_stops_while_a_webhook_does_no
     async with discord(time.monotonic) as server:
         server.delay = 30.0
         daemon = RealDaemon(tmp_path, settings="silence_seconds = 10\n", forked=True)
-        daemon.config.write_text(
-            f"{daemon.config.read_text()}\n[notice.club]\nkind = 'discord'\nurl = '{server.url()}'\n"
-        )
         await asyncio.to_thread(daemon.start)
-        call = asyncio.create_task(asyncio.to_thread(daemon.ask, "doctor?notices=true"))
+        with daemon.config.open("a") as config:
+            config.write(f"\n[notice.club]\nkind = 'discord'\nurl = '{server.url()}'\n")
+        await asyncio.to_thread(daemon.ask, "reload", {})
         async with asyncio.timeout(60):
             while not server.requests:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         began = time.monotonic()
         assert (await asyncio.to_thread(daemon.ask, "servers"))["servers"]
         assert time.monotonic() - began < 1.0
-        call.cancel()
         began = time.monotonic()
         assert await asyncio.to_thread(daemon.stop) == 0
         assert time.monotonic() - began < 1.0

@@ -39,24 +39,21 @@ from equipoise.install import unit
 from equipoise.service.diagnosis import DAEMON, Finding, of_disk
 
 TIMEOUT_SECONDS = 15
-EPILOG = examples(
-    "equipoise doctor", "equipoise doctor --notices", "equipoise doctor --json | jq '.findings[] | select(.bad)'"
-)
+EPILOG = examples("equipoise doctor", "equipoise doctor --json | jq '.findings[] | select(.bad)'")
 
 
 @click.command(epilog=EPILOG)
 @config_option
 @url_option
 @token_option
-@click.option("--notices", is_flag=True, help="Also send a test message by every webhook of a table [notice.NAME].")
 @json_option
-def doctor(path: Path, url: str | None, token: str | None, notices: bool, as_json: bool) -> None:
+def doctor(path: Path, url: str | None, token: str | None, as_json: bool) -> None:
     """Look for what is wrong: on this machine, in the daemon, on every game server. Exit code 1: something is.
 
     Game servers are asked by RCON and A2S where the configuration has their addresses. Without a running daemon it
     checks what it can. Run it with sudo where the daemon runs as a systemd unit.
     """
-    findings = list(_findings(path, url, token, notices))
+    findings = list(_findings(path, url, token))
     findings.sort(key=lambda finding: (not finding.bad, finding.about != DAEMON, finding.about))
     versions = {
         "equipoise": equipoise.__version__,
@@ -76,7 +73,7 @@ def doctor(path: Path, url: str | None, token: str | None, notices: bool, as_jso
         raise SystemExit(FAILED)
 
 
-def _findings(path: Path, url: str | None, token: str | None, notices: bool) -> Iterator[Finding]:
+def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Finding]:
     config: Config | None = None
     try:
         config = load(path, os.environ)
@@ -87,11 +84,11 @@ def _findings(path: Path, url: str | None, token: str | None, notices: bool) -> 
             f"the configuration is wrong: {error}",
             "mend that; `equipoise check-config` reads it again",
         )
-    answer = _ask(url or configured_url(path), token or _token(path), notices)
+    answer = _ask(url or configured_url(path), token or _token(path))
     # The port in the file may be newer than the daemon's start.
     address = listening_url(path) if url is None and isinstance(answer, Finding) else None
     if address not in (None, configured_url(path)) and not isinstance(
-        answer_there := _ask(address, token or _token(path), notices), Finding
+        answer_there := _ask(address, token or _token(path)), Finding
     ):
         what = f"the daemon still listens at {address}, the configuration says {configured_url(path)}"
         yield Finding(False, DAEMON, what, "restart it: systemctl restart equipoise; scripts need the new address too")
@@ -129,12 +126,11 @@ def _token(config: Path) -> str:
         return ""
 
 
-def _ask(url: str, token: str, notices: bool) -> Any:
+def _ask(url: str, token: str) -> Any:
     """The daemon's own findings, or the one that it does not tell them."""
     start = f"{START}; its log says why it does not"
     try:
-        query = "?notices=true" if notices else ""
-        request = urllib.request.Request(f"{url}/v1/admin/doctor{query}", headers={"Authorization": f"Bearer {token}"})
+        request = urllib.request.Request(f"{url}/v1/admin/doctor", headers={"Authorization": f"Bearer {token}"})
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
             answer = json.load(response)
     except urllib.error.HTTPError as error:

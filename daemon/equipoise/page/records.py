@@ -10,7 +10,7 @@ from equipoise.errors import ScriptError
 from equipoise.page.pictures import calibration, histogram
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit, attempted
 from equipoise.store.listings import Played
-from equipoise.web.administration import Look, Reasons, show_audit, show_decisions, show_findings
+from equipoise.web.administration import Reasons, show_audit, show_decisions, show_findings
 from equipoise.web.evenness import EVEN, Recent, Weeks, list_maps, show_evenness, show_map
 from equipoise.web.pools import show_pools
 from equipoise.web.rounds import HistoryFilter, Report, Void, list_rounds, show_round, void_round
@@ -207,5 +207,5 @@ async def show_changes(visit: Visit) -> Shown:
 async def show_health(visit: Visit) -> Shown:
     """The doctor's findings, which only admins may ask for, and the jobs."""
     state = await show_servers(visit.request(Some()))
-    doctor = await show_findings(visit.request(Look())) if visit.admin else None
+    doctor = await show_findings(visit.request()) if visit.admin else None
     return Shown("health.html", "Health", {"state": state, "doctor": doctor})

@@ -155,14 +155,7 @@ class Findings(Ok, frozen=True):
     """Faults, and what else is worth knowing."""
 
 
-class Look(Ask, frozen=True):
-    """Options of the doctor: whether it tries webhooks, too."""
-
-    notices: bool = False
-    """Also send a test message by every webhook of a table [notice.NAME]."""
-
-
-@routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, query=Look)
+@routes.add("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS)
 async def show_findings(request: Request) -> Findings:
     """Look at everything now: game servers are asked by RCON and A2S, all at the same time."""
     services, epoch = request.services, request.services.clock.epoch()
@@ -172,12 +165,13 @@ async def show_findings(request: Request) -> Findings:
         *await _of_parameters(services),
         *await _of_databases(services),
         *diagnosis.of_tries(services.tried(), {name: host.silent_seconds() for name, host in services.hosts.items()}),
+        *diagnosis.of_webhooks(services.webhooks()),
     ]
     inspections = [
         _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name], epoch)
         for name, host in services.hosts.items()
     ]
-    for lines in await asyncio.gather(_of_webhooks(services, request.query.notices), *inspections):
+    for lines in await asyncio.gather(*inspections):
         findings += lines
     return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(findings))
 
@@ -199,10 +193,6 @@ async def _of_databases(services: Services) -> list[Finding]:
             own = [host.server for host in services.hosts.values() if host.pool.name == pool]
             findings += diagnosis.of_survey(pool, survey, services.elsewhere(), own)
     return findings
-
-
-async def _of_webhooks(services: Services, test: bool) -> list[Finding]:
-    return list(diagnosis.of_webhooks(await services.test_webhooks() if test else services.webhooks(), tested=test))
 
 
 async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script, epoch: float) -> list[Finding]:

@@ -160,8 +160,6 @@ class Services:
     precedence: Precedence
     webhooks: Callable[[], Sequence[WebhookStatus]]
     """Returns how the last attempts of all webhooks went."""
-    test_webhooks: Callable[[], Awaitable[Sequence[WebhookStatus]]]
-    """Sends a message by each of them, and returns how that went."""
     elsewhere: Callable[[], Sequence[PublishedServer]]
     """Returns the game servers that feed shared pools on other machines."""
     surveys: Callable[[], Awaitable[Mapping[str, Survey]]]
