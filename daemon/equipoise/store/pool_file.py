@@ -102,8 +102,8 @@ class Name(Line, frozen=True, tag="name", omit_defaults=True):
     """They are shown nowhere."""
 
 
-class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A player on the leaderboard of a season."""
+class Standing(Record, frozen=True, forbid_unknown_fields=True):
+    """A player on the leaderboard of a season, with their record until then."""
 
     place: Place
     """1 for the best. Places of players who are hidden now are left out."""
@@ -115,14 +115,6 @@ class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rating, in points."""
     rounds: Count
     """Rated rounds until then."""
-    wins: Count
-    """Rounds among these that they won."""
-    draws: Count
-    """Rounds that no side won."""
-    losses: Count
-    """Rounds that they lost."""
-    leaves: Count
-    """Rounds that they left before the end."""
 
 
 class Season(Line, frozen=True, tag="season"):

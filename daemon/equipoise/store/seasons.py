@@ -126,8 +126,8 @@ class Season:
 STANDING = ", ".join(Standing.__struct_fields__)
 _KEEP = f"""
 INSERT INTO seasons (pool, season, at, {STANDING})
-SELECT :pool, :season, :at, row_number() OVER (ORDER BY rating DESC, id), id, name, rating, rounds,
-    wins, draws, losses, leaves
+SELECT :pool, :season, :at, wins, draws, losses, leaves, row_number() OVER (ORDER BY rating DESC, id) AS place,
+    id, name, rating, rounds
 FROM players
 LEFT JOIN names ON names.pool = players.pool AND names.player = id
 WHERE players.pool = :pool AND id IN (SELECT id {{board}})
