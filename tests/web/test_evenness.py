@@ -52,4 +52,5 @@ def test_only_rounds_of_the_last_days_count(daemon: Daemon) -> None:
     for asked, count in (("", 2), ("?days=10", 1), ("?days=365", 3)):
         body = daemon.call("GET", f"/v1/admin/pools/main/evenness{asked}", who="guest").body
         assert (body["rounds"], sum(bar["rounds"] for bar in body["figures"]["began"])) == (count, count)
+        assert body["figures"]["moved_an_hour"] == 0.0  # not null: the hours of those who were rated are known
     assert daemon.call("GET", "/v1/admin/pools/main/evenness?days=0").status == 422

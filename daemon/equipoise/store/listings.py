@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -85,9 +85,8 @@ class Played:
     """Their kills, deaths and the like; None where they are not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class MapResult:
-    """A rated round as the figures of its map take it."""
+class MapResult(NamedTuple):
+    """A rated round as the figures of its map take it; a hundred thousand are made at once, so it is no dataclass."""
 
     number: int
     """The place of the round among all rounds."""
@@ -105,7 +104,7 @@ class MapResult:
     session: str
     """The script's name of a time on a map."""
     players: int
-    """How many were on a side when it went live; 0 where its participants were deleted for their age."""
+    """How many were rated in it; 0 where participants were deleted for their age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +181,8 @@ _ROUND_COLUMNS = {
 }
 _ROUND = ", ".join(_ROUND_COLUMNS.values())
 _PLAYED = ", ".join(f"participants.{name}" for name in ("player", *(column.name for column in fields(Played)[1:])))
+MODES = {mode.value: mode for mode in Mode}
+WINNERS: Mapping[str | None, Side | None] = {None: None, **{side.value: side for side in Side}}
 ROUNDS_AT_ONCE = 1000
 """Rated rounds that are read for figures of maps without letting a round pass: a few milliseconds."""
 NAMES_AT_ONCE = 2000
@@ -209,14 +210,15 @@ def rounds(
 
 def rounds_on_maps(db: sqlite3.Connection, pool: str, before: int, limit: int) -> list[MapResult]:
     """Return rated rounds of a pool from before a number, newest first."""
+    # The last place by the index: to count the lineup's players would read its JSON.
     rows = db.execute(
         f"SELECT number, server, map, mode, started_at, seconds, winner, {_EXPECTED}, session, "
-        "json_array_length(lineup) FROM rounds "
+        "iif(pruned, 0, (SELECT max(place) + 1 FROM participants WHERE round = rounds.number)) FROM rounds "
         "WHERE pool = ? AND prediction IS NOT NULL AND number < ? ORDER BY number DESC LIMIT ?",
         (pool, before, limit),
     )
     return [
-        MapResult(number, ServerId(server), map_name, Mode(mode), at, seconds, winner and Side(winner), *rest)
+        MapResult(number, server, map_name, MODES[mode], at, seconds, WINNERS[winner], *rest)
         for number, server, map_name, mode, at, seconds, winner, *rest in rows
     ]
 

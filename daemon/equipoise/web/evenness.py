@@ -14,11 +14,12 @@ from statistics import fmean
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from equipoise.core.model import Mode, ServerId, Side
 from equipoise.errors import ScriptError
-from equipoise.ratings.quality import Bin, accuracy, assess
+from equipoise.ratings.quality import Bin, Columns, accuracy, assess
 from equipoise.service.pool import Pool
 from equipoise.store.listings import MapResult
 from equipoise.web.routes import READERS, Ask, Ok, Request, Routes
@@ -127,19 +128,20 @@ def _sides(request: Request, pool: Pool, rounds: Sequence[MapResult]) -> tuple[s
 
 def figures(rounds: Sequence[MapResult], moved: int) -> FairFigures:
     """Return the figures of rounds, newest first, in which players were moved so many times."""
-    pairs = [(row.prediction, SCORES[row.winner]) for row in rounds]
+    chances = np.array([row.prediction for row in rounds])
+    pairs = Columns(chances, np.array([SCORES[row.winner] for row in rounds]))
     quality, won = assess(pairs), accuracy(pairs)
     assert quality is not None
     hours = sum(row.seconds * row.players for row in rounds) / HOUR
-    bars = [min(int(row.prediction * BARS), BARS - 1) for row in rounds]
+    bars = np.bincount(np.minimum((chances * BARS).astype(int), BARS - 1), minlength=BARS).tolist()
     return FairFigures(
-        even=fmean(EVEN[0] <= row.prediction <= EVEN[1] for row in rounds),
+        even=float(np.mean((chances >= EVEN[0]) & (chances <= EVEN[1]))),
         favourite_won=None if won is None else won.value,
-        favourite_expected=fmean(max(row.prediction, 1.0 - row.prediction) for row in rounds),
+        favourite_expected=float(np.maximum(chances, 1.0 - chances).mean()),
         moved=moved,
         moved_an_hour=moved / hours if hours else None,
         lopsided=lopsided(rounds),
-        began=tuple(Began(bar / BARS, (bar + 1) / BARS, bars.count(bar)) for bar in range(BARS)),
+        began=tuple(Began(bar / BARS, (bar + 1) / BARS, count) for bar, count in enumerate(bars)),
         calibration=quality.calibration,
         brier=quality.brier.value,
     )
