@@ -145,7 +145,7 @@ PACKAGES = (
     ),
     Package(
         "store",
-        tuple(f"store/{name}.py" for name in ("rounds", "players", "sequence", "notes")),
+        ("store/round_rows.py", "store/player_rows.py", "store/sequence.py", "store/notes.py"),
         ("tests/store",),
     ),
 )

@@ -131,16 +131,30 @@ def imported_folders(path: Path, seen: set[Path]) -> Iterator[str]:
                 yield from imported_folders(module, seen)
 
 
-@pytest.mark.slow
-def test_what_tests_import_is_there_for_the_mutants_too() -> None:
-    constants = {
+def mutation_constants() -> dict[str, ast.expr]:
+    """The constants of the mutants' driver, read without it: it needs packages that are installed for it alone."""
+    return {
         node.targets[0].id: node.value
         for node in ast.parse(MUTATION.read_text()).body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    copied = set(ast.literal_eval(constants["COPIED"])) | {"tests"}
-    packages = [each for each in ast.walk(constants["PACKAGES"]) if isinstance(each, ast.Call)]
-    tested = {Path(path) for each in packages if len(each.args) == 3 for path in ast.literal_eval(each.args[2])}
+
+
+def mutated_packages() -> list[list[ast.expr]]:
+    """Name, files and tests of each."""
+    calls = [each for each in ast.walk(mutation_constants()["PACKAGES"]) if isinstance(each, ast.Call)]
+    return [each.args for each in calls]
+
+
+def test_files_that_are_mutated_are_there() -> None:
+    patterns = [pattern for _, files, _ in mutated_packages() for pattern in ast.literal_eval(files)]
+    assert [pattern for pattern in patterns if not list((ROOT / "daemon" / "equipoise").glob(pattern))] == []
+
+
+@pytest.mark.slow
+def test_what_tests_import_is_there_for_the_mutants_too() -> None:
+    copied = set(ast.literal_eval(mutation_constants()["COPIED"])) | {"tests"}
+    tested = {Path(path) for _, _, tests in mutated_packages() for path in ast.literal_eval(tests)}
     assert len(tested) >= 4
     seen: set[Path] = set()
     modules = [
