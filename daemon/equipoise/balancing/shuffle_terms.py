@@ -91,9 +91,9 @@ def seated(ask: AskSplit, system: System[Any]) -> AskSplit:
         return ask
     low, high = terms.fair_band
     pairs = {}
-    for one, two in permutations([entry.id for entry in likely], 2):
-        even = chance(system, ask.context, (one,), (two,), frozenset((one, two)))
-        pairs[one, two] = terms.likely[one][0] * terms.likely[two][1], max(0.0, low - even, even - high)
+    for a, b in permutations([entry.id for entry in likely], 2):
+        even = chance(system, ask.context, (a,), (b,), frozenset((a, b)))
+        pairs[a, b] = terms.likely[a][0] * terms.likely[b][1], max(0.0, low - even, even - high)
     tolls = Shuffle(ask, NO_PLAYERS, system).tolls
     others = [entry for entry in humans if entry not in likely]
     stay = sum(entry.stays and entry.side is Side.A for entry in others)

@@ -34,8 +34,8 @@ def groups(friendships: Iterable[Friendship]) -> Mapping[PlayerId, frozenset[Pla
     ['ann', 'bob', 'cid']
     """
     group_of: dict[PlayerId, frozenset[PlayerId]] = {}
-    for one, two in friendships:
-        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
+    for player, friend in friendships:
+        both = group_of.get(player, frozenset((player,))) | group_of.get(friend, frozenset((friend,)))
         group_of |= dict.fromkeys(both, both)
     return group_of
 
@@ -50,11 +50,11 @@ def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
     """
     lawful_pairs: list[Friendship] = []
     group_of: dict[PlayerId, frozenset[PlayerId]] = {}
-    for one, two in friendships:
-        both = group_of.get(one, frozenset((one,))) | group_of.get(two, frozenset((two,)))
+    for player, friend in friendships:
+        both = group_of.get(player, frozenset((player,))) | group_of.get(friend, frozenset((friend,)))
         if 2 <= len(both) <= LARGEST_GROUP:
             group_of |= dict.fromkeys(both, both)
-            lawful_pairs.append((one, two))
+            lawful_pairs.append((player, friend))
     return tuple(lawful_pairs)
 
 

@@ -161,8 +161,7 @@ class Entry:
     def moved(self, side: Side | None, *, waiting: bool = False) -> Entry:
         """The line when the client is on this side, or on none: a commander who changes side has left the chair."""
         same = side is self.side
-        commander, forced = self.commander and same, self.forced and same
-        return replace(self, side=side, waiting=waiting, commander=commander, forced=forced)
+        return replace(self, side=side, waiting=waiting, commander=self.commander and same, forced=self.forced and same)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,9 @@ def _ask_both(state: State) -> Effects:
     if pair is None:
         return ()
     pairs = zip(pair, reversed(pair), strict=True)
-    return tuple(line for one, two in pairs for line in _ask(state, one, Text(Phrase.CHAIR_OFFERED, (f"@{two}",))))
+    return tuple(
+        line for player, rival in pairs for line in _ask(state, player, Text(Phrase.CHAIR_OFFERED, (f"@{rival}",)))
+    )
 
 
 def _ask(state: State, player: PlayerId, question: Text) -> Effects:
@@ -173,8 +175,8 @@ def note_answers(state: State, commanders: Collection[PlayerId]) -> Effects:
 def _closest(state: State, chair: PlayerId | None = None) -> tuple[PlayerId, PlayerId] | None:
     """The closest pair of chairs, with who sits in one, of those who have commanded; None: it is not worth asking."""
     apart = {pair: gap for pair, gap in _chair_gaps(state).items() if chair is None or chair in pair}
-    known = {player for player, _ in state.memory.chairs} | {chair}
-    best = min((pair for pair in apart if known.issuperset(pair)), key=apart.__getitem__, default=None)
+    commanders = {player for player, _ in state.memory.chairs} | {chair}
+    best = min((pair for pair in apart if commanders.issuperset(pair)), key=apart.__getitem__, default=None)
     return None if best is None or max(apart.values()) - apart[best] < WORTH_ASKING else best
 
 
@@ -188,7 +190,7 @@ def _chair_gaps(state: State) -> dict[tuple[PlayerId, PlayerId], float]:
         }
         for side in Side
     )
-    return {(one, two): abs(on_a[one] - on_b[two]) for one in on_a for two in on_b}
+    return {(a, b): abs(on_a[a] - on_b[b]) for a in on_a for b in on_b}
 
 
 def will_follow(state: State) -> bool:

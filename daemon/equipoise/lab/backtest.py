@@ -93,8 +93,9 @@ def backtest(
 def as_stored(predicted: Sequence[float], history: History, burn_in: float) -> Backtest:
     """The measures of predictions that were made before: those that a pool's rounds are stored with."""
     count, chances = burn_in_of(history, burn_in), np.array(predicted)
-    made = Forecast(None, chances, None)
-    return _measured(Model(STORED), count, None, chances[count:], scores(history)[count:], made)
+    return _measured(
+        Model(STORED), count, None, chances[count:], scores(history)[count:], Forecast(None, chances, None)
+    )
 
 
 def warm_up(burn_in: int) -> int:
@@ -137,8 +138,8 @@ def misjudged(done: Backtest, history: History, least: int) -> list[Surprise]:
     counts = np.bincount(members)
     often = np.flatnonzero(counts >= least)
     predicted, scored, squares = (
-        np.bincount(members, each)[often] / counts[often]
-        for each in (each_predicted, each_score, (each_score - each_predicted) ** 2)
+        np.bincount(members, values)[often] / counts[often]
+        for values in (each_predicted, each_score, (each_score - each_predicted) ** 2)
     )
     errors = np.sqrt(squares / counts[often])
     return [
@@ -163,10 +164,10 @@ def divided(done: Backtest, history: History) -> tuple[Group, ...]:
         counts, predicted, scored = np.empty(size, np.int32), np.empty(size), np.empty(size)
         for part in quality.pieces(size):
             teams = history.teams[2 * (done.burn_in + part.start) : 2 * (done.burn_in + part.stop) + 1]
-            here, sizes = inside[int(teams[0]) - first : int(teams[-1]) - first], np.diff(teams)
-            match = np.repeat(np.repeat(np.arange(part.stop - part.start), 2), sizes)[here]
+            mask, sizes = inside[int(teams[0]) - first : int(teams[-1]) - first], np.diff(teams)
+            match = np.repeat(np.repeat(np.arange(part.stop - part.start), 2), sizes)[mask]
             for column, values in ((predicted, done.predicted[part]), (scored, done.scores[part])):
-                column[part] = np.bincount(match, _by_seat(values, sizes)[here], len(values))
+                column[part] = np.bincount(match, _by_seat(values, sizes)[mask], len(values))
             counts[part] = np.bincount(match, minlength=part.stop - part.start)
         return counts, predicted, scored
 

@@ -93,15 +93,15 @@ def _time(history: History, match: int) -> str | None:
 def chance(system: System[Any], history: History, teams: tuple[str, str], *, home: bool) -> Json:
     """The chances of a match to come. RatingError for a player who is not in the history."""
     sides = tuple(tuple(_known(history, name.strip()) for name in team.split(",")) for team in teams)
-    told = system.predict(Match(sides, sides=("home", "away") if home else ()))
-    wins, loses = told.wins
+    prediction = system.predict(Match(sides, sides=("home", "away") if home else ()))
+    wins, loses = prediction.wins
     return {
         "team": teams[0],
         "against": teams[1],
         "wins": wins,
-        "draw": told.draw,
+        "draw": prediction.draw,
         "loses": loses,
-        "expected": told.expected(0),
+        "expected": prediction.expected(0),
     }
 
 

@@ -46,10 +46,10 @@ class League:
         """
         if not self.pull:
             return [history]
-        known = np.flatnonzero(~np.isnan(history.started_at))
-        if not len(known):
+        places = np.flatnonzero(~np.isnan(history.started_at))
+        if not len(places):
             raise RatingError("seasons are told by times, and no match has one")
-        edges = known[1:][np.diff(history.started_at[known]) > DAY * self.pause]
+        edges = places[1:][np.diff(history.started_at[places]) > DAY * self.pause]
         return [stretch(history, first, last) for first, last in pairwise([0, *edges.tolist(), len(history)])]
 
     def pull_back(self, system: System[Any], players: Iterable[PlayerId]) -> None:
@@ -162,15 +162,15 @@ def forecast(model: Model, history: History, *, often: bool = False, curves: boo
 
 
 def _one_by_one(system: System[Any], matches: Iterable[Match]) -> Replayed:
-    rated = []
+    results = []
     for number, match in enumerate(matches):
         try:
-            rated.append(system.rate(match))
+            results.append(system.rate(match))
         except RatingError as error:
             raise RatingError(str(error), match=number) from None
-    wins = [win for each in rated for win in each.prediction.wins]
-    after = [change.after for each in rated for change in each.changes]
-    return Replayed(*map(np.array, (wins, [each.prediction.draw for each in rated], after)))
+    wins = [win for result in results for win in result.prediction.wins]
+    after = [change.after for result in results for change in result.changes]
+    return Replayed(*map(np.array, (wins, [result.prediction.draw for result in results], after)))
 
 
 def fit(model: Model, history: History) -> tuple[System[Any], Convergence]:

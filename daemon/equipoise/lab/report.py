@@ -37,7 +37,7 @@ def compared(results: Sequence[Backtest], history: History, source: str, correct
     """The page of one or more systems on one history, the best of them in full."""
     results = sorted(results, key=lambda result: result.quality.log_loss.value)
     best, names = results[0], labels([result.model for result in results])
-    label, changed = names[0], any(result.model.settings for result in results)
+    label, has_settings = names[0], any(result.model.settings for result in results)
     sections = [
         Section(
             f"{label} predicts best" if len(results) > 1 else f"How well {label} predicts",
@@ -59,8 +59,8 @@ def compared(results: Sequence[Backtest], history: History, source: str, correct
         ),
         Section(
             "Settings",
-            ["What a system has by default is not listed." if changed else "All systems have their defaults."],
-            tables=([tables.settings([result.model for result in results])] if changed else [])
+            ["What a system has by default is not listed." if has_settings else "All systems have their defaults."],
+            tables=([tables.settings([result.model for result in results])] if has_settings else [])
             + ([tables.corrected(best.correction, label)] if best.correction else []),
         ),
         Section("How this was measured", _how(correction)),
@@ -73,10 +73,10 @@ def compared(results: Sequence[Backtest], history: History, source: str, correct
 
 
 def _introduction(history: History, source: str, best: Backtest) -> str:
-    known = history.started_at[~np.isnan(history.started_at)]
+    times = history.started_at[~np.isnan(history.started_at)]
     when = ""
-    if len(known):
-        first, last = (datetime.fromtimestamp(float(end), UTC).date() for end in (known.min(), known.max()))
+    if len(times):
+        first, last = (datetime.fromtimestamp(float(end), UTC).date() for end in (times.min(), times.max()))
         when = f", {first} to {last}"
     return (
         f"{source}: {len(history):,} matches of {len(history.players):,} players{when}. Each match was predicted "
@@ -93,8 +93,8 @@ def _why(results: Sequence[Backtest], names: Sequence[str]) -> list[str]:
         )
     if len(results) > 1:
         gap = difference(results[1], best).log_loss
-        told = "more than luck" if gap.is_sure else "so little that it may be luck"
-        sentences.append(f"It is ahead of the next, {names[1]}, by {estimate(gap)}, compared match by match: {told}.")
+        luck = "more than luck" if gap.is_sure else "so little that it may be luck"
+        sentences.append(f"It is ahead of the next, {names[1]}, by {estimate(gap)}, compared match by match: {luck}.")
     return sentences
 
 
@@ -123,12 +123,12 @@ def _surprised(best: Backtest, history: History, label: str) -> Section:
             f"{'is' if sure == 1 else 'are'} off by more than two standard errors; by luck alone about "
             f"{len(players) / 22:.1f}. The furthest are listed."
         )
-    listed = players if len(players) <= 2 * EACH else [*players[:EACH], *players[-EACH:]]
+    furthest = players if len(players) <= 2 * EACH else [*players[:EACH], *players[-EACH:]]
     return Section(
         "Over- and underrated",
         sentences,
         [charts.divisions(groups, label)] if groups else [],
-        ([tables.surprising(listed)] if listed else []) + ([tables.divisions(groups, label)] if groups else []),
+        ([tables.surprising(furthest)] if furthest else []) + ([tables.divisions(groups, label)] if groups else []),
     )
 
 

@@ -46,14 +46,14 @@ class Table:
 def comparison(backtests: Sequence[Backtest]) -> Table:
     """One row per system, with the difference to the first, match by match."""
     best = backtests[0]
-    corrected, rows = any(done.correction is not None for done in backtests), []
+    is_corrected, rows = any(done.correction is not None for done in backtests), []
     for label, done in zip(labels([done.model for done in backtests]), backtests, strict=True):
         quality, less = done.quality, difference(done, best)
         rows.append(
             (
                 label,
                 estimate(quality.log_loss),
-                *([estimate(done.uncorrected)] if corrected else []),
+                *([estimate(done.uncorrected)] if is_corrected else []),
                 estimate(quality.brier),
                 "-" if done.accuracy is None else estimate(done.accuracy, percent=True),
                 f"{quality.calibration_error:.4f}",
@@ -61,11 +61,11 @@ def comparison(backtests: Sequence[Backtest]) -> Table:
                 "-" if done is best else estimate(less.brier, signed=True),
             )
         )
-    raw = ["uncorrected"] if corrected else []
+    raw = ["uncorrected"] if is_corrected else []
     head = ("system", "log loss", *raw, "Brier", "accuracy", "ECE", "Δ log loss", "Δ Brier")
     title = f"{best.quality.rounds:,} matches after a burn-in of {best.burn_in:,}"
     note = "± is one standard error; Δ is against the first row, match by match."
-    note += " Uncorrected: what the system says by itself." if corrected else ""
+    note += " Uncorrected: what the system says by itself." if is_corrected else ""
     return Table(title, head, tuple(rows), note, goes=("Δ Brier", "Brier", "ECE", "accuracy"))
 
 

@@ -203,7 +203,7 @@ def tune(
 def _gains(start: Model, model: Model, history: History, seen: int, correct: Correct | None) -> Floats:
     """How much less the second model's loss is, match by match, after those that were seen."""
     share = seen / len(history)
-    before, after = (backtest(each, history, burn_in=share, correct=correct) for each in (start, model))
+    before, after = (backtest(candidate, history, burn_in=share, correct=correct) for candidate in (start, model))
     return surprises(before.predicted, before.scores) - surprises(after.predicted, after.scores)
 
 
@@ -396,13 +396,13 @@ class _Search:
     def _measured(self, model: Model) -> float:
         """The loss after the warm-up."""
         self.budget.spent += 1
-        said = forecast(model, self.history, often=True).predicted
+        chances = forecast(model, self.history, often=True).predicted
         if self.correct == "live":
-            said, _ = live(said, self.history, self.scores, FITS)
+            chances, _ = live(chances, self.history, self.scores, FITS)
         elif self.correct:
-            said = apply(fit(said, self.history, self.scores, self.warm_up), said, self.history)
+            chances = apply(fit(chances, self.history, self.scores, self.warm_up), chances, self.history)
         self.progress(self.budget.spent, self.best.loss)
-        return float(surprises(said[self.warm_up :], self.scores[self.warm_up :]).mean())
+        return float(surprises(chances[self.warm_up :], self.scores[self.warm_up :]).mean())
 
     def _model(self, point: Sequence[float]) -> Model:
         """The model at a point; parameters that were not given and are at their start stay unset."""

@@ -137,8 +137,8 @@ def fit_if_better(predicted: Floats, history: History, scores: Floats, start: in
     """The same, or `NONE` if a fit to the first of these matches predicts the others no better than none does."""
     seen = start + round(SEEN * (len(scores) - start))
     trial = fit(predicted[:seen], head(history, seen), scores[:seen], start)
-    said = apply(trial, predicted, history)[seen:]
-    better = surprises(said, scores[seen:]).sum() < surprises(predicted[seen:], scores[seen:]).sum()
+    chances = apply(trial, predicted, history)[seen:]
+    better = surprises(chances, scores[seen:]).sum() < surprises(predicted[seen:], scores[seen:]).sum()
     return fit(predicted, history, scores, start) if better else NONE
 
 

@@ -569,7 +569,7 @@ def unpacked(history: History) -> Iterator[Match] | None:
     columns = [getattr(history, name) for name in ("kills", "deaths", "assists", "player_points")]
     unknown = [None if column is None else np.isnan(column) for column in columns]
     # Of a player a match knows all counts, or none.
-    if any((one is None) != (unknown[0] is None) or not np.array_equal(one, unknown[0]) for one in unknown):  # type: ignore[arg-type]
+    if any((gaps is None) != (unknown[0] is None) or not np.array_equal(gaps, unknown[0]) for gaps in unknown):  # type: ignore[arg-type]
         return None
     return (_unpacked(history, number, columns) for number in range(len(history)))
 
@@ -591,10 +591,10 @@ def _unpacked(history: History, number: int, columns: Sequence[Floats | None]) -
     starts, members, skills = history.predicted_lineup
     seats = range(int(starts[first]), int(starts[last]))
     # Of a bot nothing is known but that it is there.
-    there = [PlayerId(f"bot:{seat}") if members[seat] == BOT else history.players[members[seat]] for seat in seats]
-    known = history.lineup is not None and (history.lineup_known is None or bool(history.lineup_known[number]))
+    players = [PlayerId(f"bot:{seat}") if members[seat] == BOT else history.players[members[seat]] for seat in seats]
+    has_lineup = history.lineup is not None and (history.lineup_known is None or bool(history.lineup_known[number]))
     lineup = tuple(
-        tuple(there[a - seats.start : b - seats.start]) for a, b in pairwise(starts[first : last + 1].tolist())
+        tuple(players[a - seats.start : b - seats.start]) for a, b in pairwise(starts[first : last + 1].tolist())
     )
     squads: dict[float, list[PlayerId]] = {}
     for player, squad in by_player(history.squad).items():
@@ -611,15 +611,17 @@ def _unpacked(history: History, number: int, columns: Sequence[Floats | None]) -
     return Match(
         teams=teams,
         ranks=tuple(history.ranks[first:last].tolist()),
-        lineup=lineup if known else (),
+        lineup=lineup if has_lineup else (),
         skill_at_start={
-            p: s for p, s in zip(there, skills[seats.start : seats.stop].tolist(), strict=False) if not math.isnan(s)
+            p: s for p, s in zip(players, skills[seats.start : seats.stop].tolist(), strict=False) if not math.isnan(s)
         },
         started_at=None if math.isnan(moment) else moment,
         seconds=None if math.isnan(length) else length,
         fraction_played=by_player(history.fraction_played),
         spans={
-            player: each for place, player in enumerate(who, people.start) if (each := _spans_at(history.spans, place))
+            player: spans
+            for place, player in enumerate(who, people.start)
+            if (spans := _spans_at(history.spans, place))
         },
         bots=_spans_at(history.bots, number),
         squads=tuple(tuple(squad) for name, squad in squads.items() if name != ALONE),

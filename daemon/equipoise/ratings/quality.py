@@ -389,7 +389,7 @@ def places_of(squad: Whole, rounds: Whole, last: Floats) -> tuple[Places, ...]:
     # Unknown after rounds that are not there any more.
     lasts = np.where(np.isnan(last), np.where(rounds > 0, NOWHERE, 0), outcomes)
     stages = np.searchsorted(STAGES, rounds, side="right")
-    return tuple(each.astype(np.int8) for each in (np.minimum(squad, LARGEST) - 1, stages, lasts))
+    return tuple(numbers.astype(np.int8) for numbers in (np.minimum(squad, LARGEST) - 1, stages, lasts))
 
 
 def grouped(places: Sequence[Places], sums: Callable[[Flags], Sums]) -> tuple[Group, ...]:

@@ -297,10 +297,10 @@ class Held:
         pairs = [(attempt.before, attempt.match) for attempt in attempts if attempt.before is not None]
         players = {player: None for before, _ in pairs for player in before.players}
         parts = {key: part for _, match in pairs for key, part in self.system.shared(match).items()}
-        made = self._as_it_is(players, parts)
+        after = self._as_it_is(players, parts)
         for before, _ in reversed(pairs):
             self._be(before)
-        return made
+        return after
 
     def adopt(self, made: Before) -> None:
         """Take over what attempts made that were set aside: now the store has them, and nothing behind them."""

@@ -242,16 +242,16 @@ def published(answer: T, services: Services) -> T:
     match answer:
         case rosters.RosterFound():
             shadow = _shadow(services, services.host(public.server).pool.name)
-            players = (replace(each, change=None) if each.rounds <= shadow else each for each in public.players)
+            players = (replace(player, change=None) if player.rounds <= shadow else player for player in public.players)
             # By rating, where that is shown: the order of the others would say theirs.
-            order = sorted(players, key=lambda each: (each.rating is None, -(each.rating or 0.0), each.id))
+            order = sorted(players, key=lambda player: (player.rating is None, -(player.rating or 0.0), player.id))
             public = replace(public, players=tuple(order))
         case rounds.Report():
             shadow = _shadow(services, public.round.pool)
-            public = replace(public, players=tuple(_since(each, shadow) for each in public.players))
+            public = replace(public, players=tuple(_since(player, shadow) for player in public.players))
         case rounds.History():
             shadow = _shadow(services, public.pool)
-            shown = (replace(each, played=_since(each.played, shadow)) for each in public.rounds)
+            shown = (replace(entry, played=_since(entry.played, shadow)) for entry in public.rounds)
             public = replace(public, rounds=tuple(shown))
     return public  # type: ignore[no-any-return]
 

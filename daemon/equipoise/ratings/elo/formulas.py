@@ -187,10 +187,10 @@ def learn(
     shield = len(terms.protected) > 0 and terms.protected[match]
     for team in range(a, b + 1):
         # `own` may be the margin's score; winners and losers, for `side_factor`, are by the result in any case.
-        own, earned = (score, outcome) if team == a else (1.0 - score, 1.0 - outcome)
+        own, own_outcome = (score, outcome) if team == a else (1.0 - score, 1.0 - outcome)
         if len(terms.scores) > 0:
             own = terms.scores[team]
-        side_stake, surprise = k * side_factor(earned, c), own - wins[team]
+        side_stake, surprise = k * side_factor(own_outcome, c), own - wins[team]
         for place in range(matches.teams[team], matches.teams[team + 1]):
             p = records[matches.members[place]]
             move(p, side_stake * fraction_played_at(place, matches.fraction_played), surprise, shield, at, c)

@@ -148,19 +148,19 @@ def learn_choices(sides: Teams, ranks: Ranks, first: int, count: int, c: WengLin
         c2 += sides.variance[team] + c.noise
     deviation = math.sqrt(c2)
     for chosen in range(count):
-        rank, top, total, shared = ranks[first + chosen], sides.mean[chosen], 0.0, 0.0
+        rank, top, total, ties = ranks[first + chosen], sides.mean[chosen], 0.0, 0.0
         for team in range(count):
             if ranks[first + team] >= rank:
                 top = max(top, sides.mean[team])
         for team in range(count):
-            shared += ranks[first + team] == rank
+            ties += ranks[first + team] == rank
             if ranks[first + team] >= rank:
                 total += math.exp((sides.mean[team] - top) / deviation)
         for team in range(count):
             if ranks[first + team] >= rank:
                 chance = math.exp((sides.mean[team] - top) / deviation) / total
-                sides.slope[team] += ((team == chosen) - chance) / (shared * deviation)
-                sides.curvature[team] += chance * (chance - 1.0) / (shared * c2 * deviation)
+                sides.slope[team] += ((team == chosen) - chance) / (ties * deviation)
+                sides.curvature[team] += chance * (chance - 1.0) / (ties * c2 * deviation)
 
 
 def update(
