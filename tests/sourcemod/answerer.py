@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import RED, Reason, State
+from tests.sourcemod.rig.game.facts import RED, Mode, Reason, State
 from tests.sourcemod.rig.game.players import Player
 
 SECRET = "hunter2"
@@ -165,11 +165,7 @@ def koth(game: Game, plugin: Plugin) -> Plugin:
 @pytest.fixture
 def live(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
     """Two against two in a running round; from now on the daemon answers only as the test says."""
-    daemon.answers["side_wanted"] = obliging
-    game.start_map("koth_harvest_final")
-    sides = crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
+    sides = begin(game, "koth_harvest_final", 2, 2)
     daemon.answers.clear()
     daemon.forget()
     return sides
@@ -273,6 +269,14 @@ def go_live(game: Game) -> None:
     """Go on until a round is live, and let it be reported."""
     play.go_live(game)
     settle(game)
+
+
+def begin(game: Game, map_name: str, red: int, blu: int, mode: Mode | None = None) -> Sides:
+    """A map's first round is live, with so many on each side, and reported."""
+    game.start_map(map_name, mode)
+    sides = crowd(game, red, blu)
+    go_live(game)
+    return sides
 
 
 def win(game: Game, side: int = RED) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from tests.daemons import RealDaemon
 from tests.sourcemod.answerer import daemon, koth, live, plugin  # noqa: F401  (fixtures of test_plugin_*)
-from tests.sourcemod.arena import arena  # noqa: F401  (as above)
 from tests.sourcemod.rig import Game, Plugin, compile_plugin, compile_text
 from tests.sourcemod.rig.game.facts import Mode
 from tests.sourcemod.sessions import Evening
