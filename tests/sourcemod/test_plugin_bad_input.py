@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.sourcemod.answerer import (
     Daemon,
+    begin,
     crowd,
     go_live,
     ids,
@@ -22,12 +22,11 @@ from tests.sourcemod.answerer import (
     settle,
     win,
 )
+from tests.sourcemod.orders import WHY, assign, move
 from tests.sourcemod.rig import Game, Plugin, facts, play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
+from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
 
-Json = dict[str, Any]
 Script = Callable[..., Plugin]
-WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 
 
 def a_whole_round(game: Game, daemon: Daemon) -> None:
@@ -60,9 +59,7 @@ def test_events_without_their_fields_count_for_nobody(
         }
         """
     )
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    go_live(game)
+    begin(game, "koth_harvest_final", 1, 1)
     game.rcon("empty")
     win(game)
     (ended,) = daemon.events("round_ended")
@@ -70,32 +67,32 @@ def test_events_without_their_fields_count_for_nobody(
     assert not any(line["fought"] for line in ended["players"])
 
 
-def test_events_that_name_nobody_who_is_here_count_for_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("ctf_2fort")
-    crowd(game, 1, 1)
-    go_live(game)
+def test_players_and_teams_that_are_not_here_count_for_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    red, _ = begin(game, "ctf_2fort", 1, 1)
     for stranger in (-1, 0, 24, 99, 9999, 2**31 - 1):
         game.fire("player_hurt", userid=stranger, attacker=stranger)
-        game.fire("player_healed", patient=stranger, healer=stranger + 0)
+        game.fire("player_healed", patient=stranger, healer=stranger)
         game.fire("teamplay_flag_event", player=stranger, eventtype=2, team=3)
         game.fire("player_team", userid=stranger, team=3, oldteam=2)
-    for team in (-1, 0, 1):
+    for team in (-5, -1, 0, 1, 4, 99, 2**31 - 1):
         game.fire("teamplay_point_captured", cp=0, team=team)
+        game.fire("player_team", userid=red[0].userid, team=team, oldteam=RED)
     game.rounds.win(RED, Reason.FLAG_CAPTURE_LIMIT)
     settle(game)
-    assert daemon.events("round_ended")[0]["captures"] == {"red": 0, "blu": 0}
+    (ended,) = daemon.events("round_ended")
+    assert ended["captures"] == {"red": 0, "blu": 0}
+    assert not any(line["fought"] for line in ended["players"])
+    assert [line["side"] for line in ended["players"] if line["id"] == ids(red)[0]] == ["red"]
 
 
-def test_a_round_is_won_once_however_often_it_is_said(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
+def test_a_round_is_won_once_however_often_it_is_said(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    begin(game, "koth_harvest_final", 1, 1)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     for team in (BLU, RED):
         game.fire("teamplay_round_win", team=team, winreason=1, full_round=True, losing_team_num_caps=3)
     game.advance(3)
     settle(game)
-    assert len(daemon.events("round_ended")) == 1
-    assert daemon.events("round_ended")[0]["winner"] == "red"
+    assert [ended["winner"] for ended in daemon.events("round_ended")] == ["red"]
     a_whole_round(game, daemon)
 
 
@@ -113,11 +110,9 @@ def test_a_place_on_the_server_that_is_taken_again_in_the_same_frame_is_another_
     second = game.connect("Second")
     assert second.index == slot
     daemon.order("place", id=left, side="red", reason=WHY)
-    teams = {"red": [*ids(red), left], "blu": ids(blu), "bench": []}
-    daemon.order("assign", order="a", reason=WHY, moment="freeze", **teams)
-    poll(game)
+    assign(game, daemon, [*red, first], blu)
     settle(game)
-    assert daemon.results() == {"a": "left"}
+    assert daemon.results() == {"a-1": "left"}
     assert (second.team, second.desired_class) == (0, 0)
     daemon.once["want"] = ["roster"]
     poll(game)
@@ -127,73 +122,34 @@ def test_a_place_on_the_server_that_is_taken_again_in_the_same_frame_is_another_
     assert left not in [one["id"] for one in daemon.events("roster")[-1]["players"]]
 
 
-def test_orders_for_players_who_left_are_answered_and_harm_no_one(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 2, 2)
-    go_live(game)
+def test_orders_for_players_who_left_are_answered_and_harm_no_one(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    red, blu = begin(game, "koth_harvest_final", 2, 2)
     gone = ids(red[:1])[0]
     game.leave(red[0])
-    daemon.order("move", order="m", reason=WHY, id=gone, side="blu", deadline=1.0)
     daemon.order("lock", id=gone, side="red", seconds=10.0)
     daemon.order("tell", id=gone, lines=[WHY])
     daemon.order("place", id=gone, side="blu", reason=WHY)
     daemon.order("unlock", ids=[gone])
     daemon.once["players"] = [{"id": gone, "rating": 1500.0, "rounds": 3, "visible": True}]
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=1.0)
     seconds_of_play(game, 2)
-    assert daemon.results() == {"m": "left"}
+    assert daemon.results() == {"m-1": "left"}
     assert [p.team for p in (red[1], *blu)] == [RED, BLU, BLU]
 
 
-def test_a_hundred_players_and_sourcetv_fit(new_game: Callable[..., Game], daemon: Daemon, equipoise_smx: Path) -> None:
-    game = new_game(slots=101)
-    install(game, daemon, equipoise_smx)
-    game.start_map("koth_harvest_final")
-    settle(game)
-    game.add_source_tv()
-    people = [game.connect(f"P{n}") for n in range(100)]
-    settle(game)
-    for n, player in enumerate(people):
-        game.teams.change(player, RED if n % 2 else BLU)
-        game.command(player, "joinclass soldier")
-    go_live(game)
-    assert people[-1].index == 101
-    assert set(ids(people)) <= {line["id"] for line in daemon.events("round_live")[-1]["players"]}
-    assign = {"red": ids(people[:50]), "blu": ids(people[50:]), "bench": []}
-    daemon.order("assign", order="a", reason=WHY, moment="now", **assign)
-    poll(game)
-    settle(game)
-    assert daemon.results() == {"a": ""}
-    assert [p.team for p in people] == [RED] * 50 + [BLU] * 50
-    win(game)
-    assert len(daemon.events("round_ended")[0]["players"]) == 100
-    assert all(len(batch["events"]) <= 256 for batch in daemon.batches)
-
-
-def test_a_map_without_a_timer_has_no_known_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_untimed", facts.Mode(2, owners=(RED, 0, BLU)))
-    _, blu = crowd(game, 2, 2)
-    go_live(game)
-    for player in blu:
-        game.leave(player)
-    settle(game)
-    assert "ends_in" not in daemon.events("roster")[-1]
-
-
-def test_a_map_without_any_entity_of_its_mode_is_played(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("plain", facts.Mode(0))
-    crowd(game, 1, 1)
-    a_whole_round(game, daemon)
-
-
-def test_the_longest_name_of_a_map_arrives_whole(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+@pytest.mark.parametrize("mode", [facts.Mode(2, owners=(RED, 0, BLU)), facts.Mode(0)], ids=["points", "nothing"])
+def test_a_map_with_the_longest_name_and_no_timer_is_played_and_has_no_known_end(
+    game: Game, daemon: Daemon, plugin: Plugin, mode: facts.Mode
+) -> None:
     name = "koth_" + "x" * 123
-    game.start_map(name, facts.MAPS["koth_harvest_final"])
-    settle(game)
-    assert daemon.events("hello")[0]["map"] == name
-    crowd(game, 1, 1)
+    game.start_map(name, mode)
+    crowd(game, 2, 2)
+    a_whole_round(game, daemon)
+    assert {said["map"] for kind in ("hello", "round_ended") for said in daemon.events(kind)} == {name}
     go_live(game)
-    win(game)
-    assert daemon.events("round_ended")[0]["map"] == name
+    daemon.once["want"] = ["roster"]
+    poll(game)
+    assert "ends_in" not in daemon.events("roster")[-1]
 
 
 @pytest.mark.parametrize(
@@ -229,9 +185,8 @@ def test_an_error_in_a_callback_leaves_a_sound_state(
     a_whole_round(game, daemon)
 
 
-def test_an_error_while_a_batch_is_made_loses_and_doubles_nothing(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    _, blu = crowd(game, 3, 1)
-    go_live(game)
+def test_an_error_while_a_batch_is_made_loses_and_doubles_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    _, blu = begin(game, "koth_harvest_final", 3, 1)
     sentry = play.build(game, seat(game, "Engie", "red", "engineer"), "obj_sentrygun")
     settle(game)
     daemon.forget()
@@ -247,12 +202,10 @@ def test_an_error_while_a_batch_is_made_loses_and_doubles_nothing(game: Game, da
     assert daemon.events("roster")[0]["players"]
 
 
-def test_an_error_in_the_middle_of_a_move_silences_nothing_later(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, _ = crowd(game, 3, 1)
-    go_live(game)
+def test_an_error_in_the_middle_of_a_move_silences_nothing_later(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    red, _ = begin(game, "koth_harvest_final", 3, 1)
     held = red[0].props.pop("m_hItem")
-    daemon.order("move", order="m", reason=WHY, id=ids(red)[0], side="blu", deadline=0.5)
-    poll(game)
+    move(game, daemon, red[0], "blu", deadline=0.5)
     seconds_of_play(game, 1)
     game.sm.log.take_faults()
     red[0].props["m_hItem"] = held
@@ -261,3 +214,107 @@ def test_an_error_in_the_middle_of_a_move_silences_nothing_later(game: Game, dae
     (event,) = [fields for _, name, fields in game.history[before:] if name == "player_team"]
     assert not event["silenced"]
     assert red[0].team == 1
+
+
+# Events that other plugins block, fire again with other fields, or make up.
+
+AGAIN = """
+bool g_Again;
+
+public void OnPluginStart()
+{
+	HookEvent("%s", Event_Before, EventHookMode_Pre);
+}
+
+Action Event_Before(Event event, const char[] name, bool silent)
+{
+	if (g_Again)
+	{
+		return Plugin_Continue;
+	}
+	Event copy = CreateEvent(name, true);
+	%s
+	g_Again = true;
+	copy.Fire();
+	g_Again = false;
+	return Plugin_Handled;
+}
+"""
+"""Blocks an event and fires a copy: post hooks run for both (core/EventManager.cpp), the game's listeners for one."""
+
+
+def test_a_round_start_that_another_plugin_fires_again_switches_sides_once(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Script
+) -> None:
+    script(AGAIN % ("teamplay_round_start", 'copy.SetBool("full_reset", event.GetBool("full_reset"));'))
+    red, _ = begin(game, "cp_gorge", 2, 2)
+    for switches in (1, 2):
+        daemon.order("lock", id=ids(red)[0], side="blu" if switches == 1 else "red", seconds=900.0)
+        game.rounds.win(RED, Reason.DEFENDED)
+        settle(game)
+        play.next_round(game)
+        settle(game)
+        assert len(daemon.events("sides_switched")) == switches
+        go_live(game)
+    starts = [kind for kind in daemon.kinds() if kind in ("round_started", "round_live")]
+    assert starts == ["round_started", "round_live"] * 3
+
+
+def test_a_round_start_that_another_plugin_makes_up_in_the_freeze_switches_no_sides(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    begin(game, "cp_gorge", 2, 2)
+    game.rounds.win(RED, Reason.DEFENDED)
+    play.next_round(game)
+    game.advance(1)
+    game.fire("teamplay_round_start", full_reset=True)
+    go_live(game)
+    assert len(daemon.events("sides_switched")) == 1
+    assert len(daemon.events("round_live")) == 2
+
+
+def test_a_capture_that_another_plugin_fires_again_is_one(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Script
+) -> None:
+    fields = ('copy.SetInt("cp", event.GetInt("cp"));', 'copy.SetInt("team", event.GetInt("team"));')
+    script(AGAIN % ("teamplay_point_captured", " ".join(fields)))
+    _, blu = begin(game, "cp_badlands", 2, 2)
+    play.capture(game, BLU, 2, blu[0])
+    game.advance(1)
+    play.capture(game, BLU, 3, blu[0])
+    win(game)
+    assert daemon.events("round_ended")[0]["captures"] == {"red": 0, "blu": 2}
+
+
+STOPPED = """
+public void OnPluginStart()
+{
+	HookEvent("player_team", Event_Before, EventHookMode_Pre);
+}
+
+Action Event_Before(Event event, const char[] name, bool silent)
+{
+	return Plugin_Stop;
+}
+"""
+
+
+def test_a_change_of_team_that_another_plugin_keeps_from_us_gives_the_class_that_was_chosen(
+    game: Game, daemon: Daemon, equipoise_smx: Path, script: Script
+) -> None:
+    """Plugin_Stop ends the way to hooks that come before the event, not to those that come after it."""
+    script(STOPPED, "stopper")
+    install(game, daemon, equipoise_smx)
+    game.start_map("arena_well")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    new = game.connect("New")
+    settle(game)
+    game.join(new, "red", "pyro")
+    settle(game)
+    assign(game, daemon, [*red, new], blu)
+    assert (new.team, new.alive, new.props["m_iClass"]) == (RED, True, 7)
+    game.teams.force_change(new, SPECTATOR)
+    settle(game)
+    last = [event for event in daemon.events("side_changed") if event["id"] == ids([new])[0]][-1]
+    assert (last["side"], last["waiting"]) == ("none", False)
