@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, go_live, in_freeze, install, poll, seat, settle, win
+from tests.sourcemod.answerer import Daemon, Sides, begin, go_live, in_freeze, install, poll, seat, settle, win
+from tests.sourcemod.orders import assign
 from tests.sourcemod.rig import Game, Plugin, facts
 from tests.sourcemod.rig.game.facts import RED
 
@@ -57,6 +58,9 @@ def test_off_the_daemon_hears_of_nothing_but_the_map_and_commands(game: Game, da
     assert "command" in daemon.kinds()
     assert len(daemon.batches) >= 3
     assert untouched(game)
+    text = "Equipoise leaves this map alone (vsh_)."
+    assert said(game, text) == [1, 1, 1, 1]
+    assert game.rcon("sm_eq_status")[0] == text
 
 
 def test_rate_reports_rounds_and_leaves_the_teams_alone(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -67,35 +71,18 @@ def test_rate_reports_rounds_and_leaves_the_teams_alone(game: Game, daemon: Daem
     assert not daemon.events("side_wanted")
     assert len(daemon.events("round_ended")) == 1
     assert not daemon.events("round_ended")[0]["partial"]
-    daemon.order("assign", order="a", reason={"phrase": "x", "args": []}, red=[], blu=[], bench=[], moment="freeze")
     in_freeze(game)
-    poll(game)
-    assert daemon.results() == {"a": "off"}
+    assign(game, daemon, [], [])
+    assert daemon.results() == {"a-1": "off"}
     assert untouched(game)
-
-
-@pytest.mark.parametrize(
-    ("word", "reason", "text"),
-    [
-        ("off", "vsh_", "Equipoise leaves this map alone (vsh_)."),
-        ("rate", "cp_fun", "Equipoise only rates rounds on this map (cp_fun)."),
-    ],
-)
-def test_each_player_reads_once_why_less_is_done(
-    game: Game, daemon: Daemon, plugin: Plugin, word: str, reason: str, text: str
-) -> None:
-    level(daemon, word, reason)
-    game.start_map("koth_harvest_final")
-    settle(game)
-    a_round(game)
-    game.advance(5)
+    text = "Equipoise only rates rounds on this map (trade_)."
     assert said(game, text) == [1, 1, 1, 1]
+    assert game.rcon("sm_eq_status")[0] == text
 
 
-def test_a_level_that_changes_on_the_map_is_followed(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 2, 2)
-    go_live(game)
+def test_a_level_that_changes_on_the_map_is_followed(game: Game, daemon: Daemon, live: Sides) -> None:
     assert not untouched(game)
+    assert not [text for text in game.rcon("sm_eq_status") if "this map" in text]
     level(daemon, "off", "koth_")
     poll(game)
     assert untouched(game)
@@ -159,11 +146,13 @@ def test_where_the_games_own_rules_for_teams_stand_above_ours_it_stands_aside(
         game.rules.props[prop] = 1
     game.advance(1.5)
     settle(game)
-    game.add("Ann", "red")
-    game.advance(3)
+    people = [game.add("Ann", "red"), game.add("Bob", "blue")]
+    game.advance(30)
+    settle(game)
     assert daemon.events("hello")[-1]["inactive_reason"] == reason
     assert not {"round_started", "round_live", "side_wanted", "waiting_ended"} & set(daemon.kinds())
-    assert said(game, f"Equipoise leaves this map alone ({text}).") == [1]
+    assert people[0].team == RED
+    assert said(game, f"Equipoise leaves this map alone ({text}).") == [1, 1]
     assert len([line for _, line in game.sm.log.messages if "Inactive on this map" in line]) == 1
     assert untouched(game)
 
@@ -209,9 +198,7 @@ def test_arena_belongs_to_a_plugin_that_plays_a_boss_against_all_others(
 def test_such_a_plugin_may_come_in_the_middle_of_a_round_and_go_again(
     game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
 ) -> None:
-    game.start_map("arena_well")
-    crowd(game, 2, 2)
-    go_live(game)
+    begin(game, "arena_well", 2, 2)
     boss = script(library("freak_fortress_2"), "freak_fortress_2")
     game.advance(1.5)
     settle(game)
@@ -227,11 +214,18 @@ def test_such_a_plugin_may_come_in_the_middle_of_a_round_and_go_again(
     assert not untouched(game)
 
 
-def test_the_engines_variables_come_back_on_a_map_that_is_left_alone(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    assert not untouched(game)
-    game.start_map("mvm_coaltown")
-    settle(game)
-    assert untouched(game)
+def test_a_map_that_is_left_alone_gets_the_engines_variables_back_and_the_next_one_is_balanced(
+    game: Game, daemon: Daemon, koth: Plugin
+) -> None:
+    for map_name, left_alone in (("mvm_coaltown", True), ("cp_badlands", False)):
+        assert untouched(game) != left_alone
+        game.start_map(map_name)
+        game.add("Ann", "red")
+        game.advance(10)
+        settle(game)
+        assert untouched(game) == left_alone
+    reasons = {hello["map"]: hello["inactive_reason"] for hello in daemon.events("hello")}
+    assert reasons == {"koth_harvest_final": "", "mvm_coaltown": "mvm", "cp_badlands": ""}
 
 
 @pytest.mark.parametrize("cfg", ["server.cfg", "koth_harvest_final.cfg"])
@@ -251,16 +245,6 @@ def test_switched_off_in_a_cfg_holds_for_that_cfgs_maps(game: Game, daemon: Daem
     game.advance(3)
     assert bool(daemon.batches) == (cfg != "server.cfg")
     assert untouched(game) == (cfg == "server.cfg")
-
-
-def test_a_switch_in_the_console_ends_with_the_map(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    game.rcon("equipoise_enabled 0")
-    daemon.forget()
-    game.advance(12)
-    assert daemon.batches == []
-    game.start_map("cp_badlands")
-    settle(game)
-    assert daemon.kinds()[:1] == ["hello"]
 
 
 def test_a_workshop_map_has_its_name_without_the_number(game: Game, daemon: Daemon, equipoise_smx: Any) -> None:
