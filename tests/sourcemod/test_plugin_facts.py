@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core.events import RoundEnded
 from equipoise.wire import decode_batch
-from tests.sourcemod.answerer import Daemon, crowd, go_live, ids, in_freeze, install, settle, win
+from tests.sourcemod.answerer import Daemon, begin, crowd, go_live, ids, in_freeze, install, settle, win
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
@@ -22,25 +22,22 @@ def ended(daemon: Daemon) -> Json:
     return game_round
 
 
-def test_a_batch_says_who_sends_it(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    (batch,) = daemon.batches
+def test_a_batch_says_who_sends_it_and_a_new_map_is_introduced_with_its_own_session(
+    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin
+) -> None:
+    (batch,), (headers,) = daemon.batches, daemon.headers
     assert (batch["v"], batch["server"], batch["seq"], batch["dropped"]) == (1, "test-1", 1, 0)
     assert batch["boot"] // 1_000_000 == pytest.approx(game.epoch + 100, abs=5)
-    (headers,) = daemon.headers
     assert headers["Authorization"] == "Bearer hunter2"
     assert headers["Content-Type"] == "application/json"
     assert headers["path"] == "/v1/events"
-
-
-def test_a_new_map_is_introduced_with_its_own_session(game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin) -> None:
     game.start_map("cp_gorge")
     settle(game)
     first, second = daemon.events("hello")
     assert (first["map"], second["map"]) == ("koth_harvest_final", "cp_gorge")
     assert (first["plugin"], first["game"], first["slots"]) == (plugin.info["version"], "tf2", 24)
     assert first["session"] != second["session"]
-    assert not first["late"]
-    assert first["phase"] == "idle"
+    assert (first["late"], first["phase"]) == (False, "idle")
 
 
 @pytest.mark.parametrize(
@@ -64,23 +61,19 @@ def test_a_map_is_described_by_facts(game: Game, daemon: Daemon, plugin: Plugin,
     assert daemon.events("hello")[0]["facts"] == nothing | expected
 
 
-def test_points_that_are_all_reds_at_the_start_make_it_attack_and_defend(
-    game: Game, daemon: Daemon, plugin: Plugin
-) -> None:
-    game.start_map("cp_custom", facts.Mode(2, owners=(RED, RED), setup=10, length=100))
-    settle(game)
-    assert daemon.events("hello")[0]["facts"]["attack_defend"]
-
-
-def test_a_round_is_reported_whole(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 2, 2)
-    play.go_live(game)
+def test_a_round_is_reported_whole_and_in_order(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    red, blu = begin(game, "koth_harvest_final", 4, 2)
     play.hurt(game, red[0], blu[0])
     play.heal(game, blu[1], blu[0])
+    play.hurt(game, None, red[1])  # by a fall
+    play.heal(game, red[2], red[2])  # no fighting
     game.advance(30)  # the hill is locked for the first 25
     play.capture(game, RED, 0, red[0])
     win(game)
+    order = ["waiting_ended", "round_started", "round_live", "round_ended"]
+    assert [kind for kind in daemon.kinds() if kind in order] == order
     game_round = ended(daemon)
+    assert game_round["round"] == daemon.events("round_live")[0]["round"]
     assert game_round["winner"] == "red"
     assert game_round["captures"] == {"red": 1, "blu": 0}
     assert game_round["seconds"] == pytest.approx(30, abs=0.2)
@@ -88,71 +81,34 @@ def test_a_round_is_reported_whole(game: Game, daemon: Daemon, koth: Plugin) -> 
     assert not game_round["waiting"]
     assert [seat["id"] for seat in game_round["lineup"] if seat["side"] == "red"] == ids(red)
     lines = {line["id"]: line for line in game_round["players"]}
-    assert {player for player, line in lines.items() if line["fought"]} == {*ids(red[:1]), *ids(blu)}
-    assert lines[ids(red)[1]]["seconds"] == {"red": pytest.approx(30, abs=0.2), "blu": 0}
-    assert lines[ids(red)[1]]["side"] == "red"
-    assert not lines[ids(red)[1]]["left"]
+    assert {player for player, line in lines.items() if line["fought"]} == {*ids(red[:2]), *ids(blu)}
+    assert lines[ids(red)[2]]["seconds"] == {"red": pytest.approx(30, abs=0.2), "blu": 0}
+    assert lines[ids(red)[2]]["side"] == "red"
+    assert not lines[ids(red)[2]]["left"]
     assert game_round["map"] == "koth_harvest_final"
     assert game_round["facts"]["koth"]
     assert game_round["started_at"] == pytest.approx(game.epoch + game.now - 30, abs=2)
 
 
-def test_a_round_is_reported_from_freeze_to_end_in_order(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
-    win(game)
-    order = ["waiting_ended", "round_started", "round_live", "round_ended"]
-    assert [kind for kind in daemon.kinds() if kind in order] == order
-    assert daemon.events("round_live")[0]["round"] == ended(daemon)["round"]
-
-
-def test_healing_oneself_is_no_fighting_and_falling_is(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 1, 1)
-    play.go_live(game)
-    play.heal(game, red[0], red[0])
-    play.hurt(game, None, blu[0])
-    win(game)
-    fought = {line["id"] for line in ended(daemon)["players"] if line["fought"]}
-    assert fought == set(ids(blu))
-
-
-def test_damage_before_the_round_is_live_does_not_count(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_round_goes_live_when_setup_ends_and_damage_before_counts_for_nothing(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
     game.start_map("cp_gorge")
     red, blu = crowd(game, 1, 1)
     in_freeze(game)
-    game.until(lambda: game.rounds.live)  # setup time
+    game.until(lambda: game.rounds.live)
     play.hurt(game, red[0], blu[0])
-    play.go_live(game)
+    settle(game)
+    assert not daemon.events("round_live")
+    go_live(game)
+    assert len(daemon.events("round_live")) == 1
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
     assert not any(line["fought"] for line in ended(daemon)["players"])
 
 
-def test_a_round_goes_live_when_setup_ends(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("pl_upward")
-    crowd(game, 1, 1)
-    in_freeze(game)
-    game.until(lambda: game.rounds.live)
-    settle(game)
-    assert not daemon.events("round_live")
-    go_live(game)
-    assert len(daemon.events("round_live")) == 1
-
-
-def test_arena_goes_live_by_its_own_event(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    crowd(game, 2, 2)
-    go_live(game)
-    assert len(daemon.events("round_live")) == 1
-    play.wipe_out(game, BLU)
-    settle(game)
-    assert ended(daemon)["winner"] == "red"
-
-
 def test_a_stage_is_no_round_and_captures_add_up(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_dustbowl")
-    _, blu = crowd(game, 1, 1)
-    play.go_live(game)
+    _, blu = begin(game, "cp_dustbowl", 1, 1)
     play.capture(game, BLU, 0, blu[0])
     play.capture(game, BLU, 1, blu[0])
     game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=False)
@@ -167,9 +123,7 @@ def test_a_stage_is_no_round_and_captures_add_up(game: Game, daemon: Daemon, plu
 
 
 def test_a_point_without_a_name_is_counted_by_the_engine(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_gorge")
-    crowd(game, 1, 1)
-    play.go_live(game)
+    begin(game, "cp_gorge", 1, 1)
     game.rounds.caps[BLU] = 1
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
@@ -177,9 +131,7 @@ def test_a_point_without_a_name_is_counted_by_the_engine(game: Game, daemon: Dae
 
 
 def test_flags_are_captures(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("ctf_2fort")
-    _, blu = crowd(game, 1, 1)
-    play.go_live(game)
+    _, blu = begin(game, "ctf_2fort", 1, 1)
     for _ in range(3):
         play.capture_flag(game, blu[0])
     game.advance(1.1)  # the limit is looked at once a second
@@ -189,38 +141,18 @@ def test_flags_are_captures(game: Game, daemon: Daemon, plugin: Plugin) -> None:
 
 
 def test_a_stalemate_has_no_winner(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_badlands")
-    crowd(game, 1, 1)
-    play.go_live(game)
+    begin(game, "cp_badlands", 1, 1)
     game.rounds.stalemate()
     settle(game)
     assert ended(daemon)["winner"] == "none"
-
-
-@pytest.mark.parametrize(("map_name", "reason"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
-def test_it_is_inactive_and_says_so_once(
-    game: Game, daemon: Daemon, plugin: Plugin, map_name: str, reason: str
-) -> None:
-    game.server_cfg["mp_tournament"] = "1" if reason == "tournament" else "0"
-    game.start_map(map_name)
-    game.add("Ann", "red")
-    game.add("Bob", "blue")
-    game.advance(30)
-    settle(game)
-    assert daemon.events("hello")[0]["inactive_reason"] == reason
-    assert not {"round_started", "round_live", "side_wanted", "waiting_ended"} & set(daemon.kinds())
-    assert len([text for _, text in game.sm.log.messages if "Inactive on this map" in text]) == 1
-    assert game.sm.convars["mp_autoteambalance"].value == "1"
-    assert game.players[1].team == RED
 
 
 def test_a_map_stays_attack_and_defend_when_a_round_begins_with_points_that_were_captured(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
     """`mp_restartround` resets no points; only a full reset shows whose they are at the start."""
-    game.start_map("cp_custom", facts.Mode(2, owners=(RED, RED), length=300))
-    crowd(game, 2, 2)
-    go_live(game)
+    begin(game, "cp_custom", 2, 2, facts.Mode(2, owners=(RED, RED), length=300))
+    assert daemon.events("hello")[0]["facts"]["attack_defend"]
     play.capture(game, BLU, 0)
     game.rcon("mp_restartround 1")
     game.until(lambda: game.rounds.state is State.PREROUND)
@@ -269,9 +201,7 @@ def test_a_tournament_is_left_alone_from_its_ready_up_to_its_end(game: Game, dae
 def test_a_tournament_that_begins_and_ends_on_a_map_costs_the_round_that_ran_and_no_other(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("cp_badlands")
-    crowd(game, 2, 2)
-    go_live(game)
+    begin(game, "cp_badlands", 2, 2)
     game.rcon("mp_tournament 1")
     game.advance(1.1)
     settle(game)
@@ -292,21 +222,10 @@ def test_a_tournament_that_begins_and_ends_on_a_map_costs_the_round_that_ran_and
     assert (round_["winner"], round_["partial"], len(round_["lineup"])) == ("blu", False, 4)
 
 
-def test_the_map_after_mann_vs_machine_is_balanced(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("mvm_coaltown")
-    game.add("Ann", "red")
-    game.advance(10)
-    game.start_map("cp_badlands")
-    settle(game)
-    assert [hello["inactive_reason"] for hello in daemon.events("hello")] == ["mvm", ""]
-
-
 def test_a_late_load_goes_on_with_what_it_finds(game: Game, daemon: Daemon, equipoise_smx: Path) -> None:
     game.start_map("koth_harvest_final")
-    red, blu = [], []
-    for n in range(2):
-        red.append(game.add(f"r{n}", "red"))
-        blu.append(game.add(f"b{n}", "blue"))
+    people = [game.add(f"P{n}", "blue" if n % 2 else "red") for n in range(4)]
+    red, blu = people[::2], people[1::2]
     play.go_live(game)
     install(game, daemon, equipoise_smx)
     settle(game)
@@ -314,6 +233,7 @@ def test_a_late_load_goes_on_with_what_it_finds(game: Game, daemon: Daemon, equi
     assert hello["late"]
     assert hello["phase"] == "running"
     assert not hello["waiting"]
+    assert game.sm.convars["mp_autoteambalance"].value == "0"
     (roster,) = daemon.events("roster")
     assert {line["id"]: line["side"] for line in roster["players"]} == {
         **dict.fromkeys(ids(red), "red"),
@@ -376,9 +296,7 @@ def test_rounds_are_reported_whatever_year_the_clock_shows(
     game = new_game()
     game.epoch = (year - 1970) * 365.25 * 86400.0
     install(game, daemon, equipoise_smx)
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    play.go_live(game)
+    begin(game, "koth_harvest_final", 1, 1)
     win(game)
     batch = decode_batch(json.dumps(daemon.batches[-1]).encode())
     (game_round,) = [event.round for event in batch.events if isinstance(event, RoundEnded)]
