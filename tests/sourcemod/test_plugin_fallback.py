@@ -6,7 +6,8 @@ import pytest
 
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import PlayerId, Side, Split, SplitCache
-from tests.sourcemod.answerer import Daemon, Json, crowd, go_live, ids, poll, seat, seconds_of_play, settle, win
+from tests.sourcemod.answerer import Daemon, Json, begin, crowd, ids, poll, seat, seconds_of_play, settle, win
+from tests.sourcemod.orders import assign
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
 
@@ -19,12 +20,12 @@ def cache(players: list[Player], *splits: str) -> Json:
     return {"ids": ids(players), "splits": list(splits)}
 
 
-def prepare(game: Game, daemon: Daemon, due_if: list[str], map_name: str = "koth_harvest_final") -> list[Player]:
-    """A running round of three against three; the daemon has said what would be due, and gave one split."""
-    game.start_map(map_name)
-    red, blu = crowd(game, 3, 3)
-    go_live(game)
-    daemon.once = {"due_if": due_if, "cache": cache(red + blu, "AB-BA-", "ABABAB")}
+def prepare(
+    game: Game, daemon: Daemon, due_if: list[str], splits: tuple[str, ...] = ("AB-BA-", "ABABAB")
+) -> list[Player]:
+    """A running round of three against three; the daemon has said what would be due, and gave splits."""
+    red, blu = begin(game, "koth_harvest_final", 3, 3)
+    daemon.once = {"due_if": due_if, "cache": cache(red + blu, *splits)}
     poll(game)
     return red + blu
 
@@ -40,10 +41,18 @@ def to_the_next_round(game: Game) -> None:
     game.advance(2.5)
 
 
+def win_in_silence(game: Game) -> None:
+    """RED wins, and from now on the daemon does not answer."""
+    game.sm.http.offline = True
+    if game.mode.arena:
+        play.wipe_out(game, BLU)
+    else:
+        game.rounds.win(RED, Reason.POINTS_CAPTURED)
+
+
 def won_in_silence(game: Game) -> None:
     """RED wins, and the daemon does not answer up to the next round."""
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    win_in_silence(game)
     to_the_next_round(game)
 
 
@@ -74,18 +83,22 @@ def test_an_unanswered_round_end_is_compared_with_what_would_be_due(
     assert scrambled(players) == due
 
 
-def test_the_cached_split_is_applied_unharmed_and_reported_later(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_the_cached_split_is_applied_unharmed_and_reported_later_and_an_order_after_it_comes_too_late(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
     players = prepare(game, daemon, ["red"])
-    won_in_silence(game)
+    win_in_silence(game)
+    game.until(lambda: game.rounds.state is State.PREROUND, within=60)
     assert scrambled(players)
     assert all(p.alive and not p.misplaced and p.deaths == 0 for p in players)
     daemon.forget()
     game.sm.http.offline = False
+    assign(game, daemon, players[:3], players[3:])
+    assert daemon.results() == {"a-1": "alone"}
+    assert scrambled(players)
     seconds_of_play(game, 8)
     (event,) = daemon.events("scrambled_alone")
-    assert event["red"] == ids(players[0::2])
-    assert event["blu"] == ids(players[1::2])
-    assert event["bench"] == []
+    assert (event["red"], event["blu"], event["bench"]) == (ids(players[0::2]), ids(players[1::2]), [])
     assert daemon.kinds().index("round_ended") < daemon.kinds().index("scrambled_alone")
 
 
@@ -107,8 +120,7 @@ def test_players_read_once_why_there_are_new_teams(
     players = prepare(game, daemon, [])
     daemon.once = told
     poll(game)
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    win_in_silence(game)
     game.advance(0.5)
     if reloaded:
         game.reload(plugin)
@@ -119,17 +131,13 @@ def test_players_read_once_why_there_are_new_teams(
     assert read == [[f"\x04[Equipoise]\x01 New teams ({why}). Their win chance is not known."]] * 6
 
 
-def test_of_a_cached_split_that_moves_nobody_players_read_nothing(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 3, 3)
-    go_live(game)
-    daemon.once = {"due_if": ["red"], "cache": cache(red + blu, "AAABBB")}
-    poll(game)
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+def test_of_a_cached_split_that_moves_nobody_players_read_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, ["red"], splits=("AAABBB",))
+    win_in_silence(game)
     game.advance(0.5)
-    before = [len(player.chat) for player in red + blu]
+    before = [len(player.chat) for player in players]
     to_the_next_round(game)
-    assert [len(player.chat) for player in red + blu] == before
+    assert [len(player.chat) for player in players] == before
     game.sm.http.offline = False
     seconds_of_play(game, 8)
     assert len(daemon.events("scrambled_alone")) == 1
@@ -196,27 +204,10 @@ def test_an_answer_to_the_round_end_overrules_what_was_found_out_alone(
     assert not scrambled(players)
 
 
-def test_what_the_daemon_orders_after_the_plugin_acted_comes_too_late(
+def test_without_a_cache_it_stays_due_and_is_carried_out_when_there_is_one(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    players = prepare(game, daemon, ["red"])
-    game.sm.http.offline = True
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    game.until(lambda: game.rounds.state is State.PREROUND, within=60)
-    assert scrambled(players)
-    game.sm.http.offline = False
-    teams = {"red": ids(players[:3]), "blu": ids(players[3:]), "bench": []}
-    daemon.order("assign", order="late", reason={"phrase": "x", "args": []}, moment="freeze", **teams)
-    poll(game)
-    assert daemon.results() == {"late": "alone"}
-    assert scrambled(players)
-
-
-def test_without_a_cache_it_stays_due_and_is_carried_out_when_there_is_one(
-    game: Game, daemon: Daemon, koth: Plugin
-) -> None:
-    red, blu = crowd(game, 3, 3)
-    play.go_live(game)
+    red, blu = begin(game, "koth_harvest_final", 3, 3)
     daemon.sticky["pending"] = True
     win(game)
     game.sm.http.offline = True
@@ -226,41 +217,18 @@ def test_without_a_cache_it_stays_due_and_is_carried_out_when_there_is_one(
     daemon.once["cache"] = cache(red + blu, "ABABAB")
     play.go_live(game)
     seconds_of_play(game, 7)
-    game.sm.http.offline = True
-    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
-    to_the_next_round(game)
+    won_in_silence(game)
     assert scrambled(red + blu)
 
 
-def test_who_was_never_answered_takes_the_end_of_waiting_as_due(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+@pytest.mark.parametrize("answered", [False, True])
+def test_the_end_of_waiting_is_due_unless_the_daemon_knows_better(
+    game: Game, daemon: Daemon, plugin: Plugin, answered: bool
+) -> None:
     players = prepare(game, daemon, [])
-    game.sm.http.offline = True
+    game.sm.http.offline = not answered
     game.start_map("cp_gorge")
-    game.advance(2)  # the silence is noticed
-    for n, player in enumerate(players):
-        game.join(player, "red" if n < 3 else "blue", "soldier")
-    in_freeze_alone(game)
-    assert scrambled(players)
-
-
-def test_who_was_never_answered_takes_arenas_second_round_as_due(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    players = prepare(game, daemon, [])
-    game.sm.http.offline = True
-    game.start_map("arena_well")
-    for n, player in enumerate(players):
-        game.join(player, "red" if n < 3 else "blue", "soldier")
-    in_freeze_alone(game)
-    assert not scrambled(players)
-    play.go_live(game)
-    play.wipe_out(game, BLU)
-    to_the_next_round(game)
-    assert scrambled(players)
-    assert all("New teams (round 2 is always balanced)" in player.chat[-1] for player in players)
-
-
-def test_the_end_of_waiting_is_due_unless_the_daemon_knows_better(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    players = prepare(game, daemon, [])
-    game.start_map("cp_gorge")
+    game.advance(2)  # a silence is noticed
     settle(game)
     for n, player in enumerate(players):
         game.join(player, "red" if n < 3 else "blue")
@@ -273,6 +241,20 @@ def test_the_end_of_waiting_is_due_unless_the_daemon_knows_better(game: Game, da
     game.sm.http.offline = False
     seconds_of_play(game, 8)
     assert not daemon.events("hello")[-1]["due"]
+
+
+def test_who_was_never_answered_takes_arenas_second_round_as_due(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, [])
+    game.sm.http.offline = True
+    game.start_map("arena_well")
+    for n, player in enumerate(players):
+        game.join(player, "red" if n < 3 else "blue", "soldier")
+    in_freeze_alone(game)
+    assert not scrambled(players)
+    play.go_live(game)
+    won_in_silence(game)
+    assert scrambled(players)
+    assert all("New teams (round 2 is always balanced)" in player.chat[-1] for player in players)
 
 
 def test_an_end_of_waiting_that_was_neither_told_nor_acted_on_is_owed(
@@ -299,17 +281,14 @@ def in_freeze_alone(game: Game) -> None:
 
 
 def test_in_silence_arenas_waiting_play_from_the_next_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    crowd(game, 2, 1)
-    go_live(game)
+    begin(game, "arena_well", 2, 1)
     game.sm.http.offline = True
     joiner = game.connect("New")
     game.join(joiner, "red")
     game.advance(3)
     assert joiner.team == SPECTATOR
     joiner.choose("heavyweapons")
-    play.wipe_out(game, BLU)
-    to_the_next_round(game)
+    won_in_silence(game)
     assert (joiner.team, joiner.alive) == (BLU, True)
 
 
@@ -349,17 +328,19 @@ def on_the_wire(cache: SplitCache) -> Json:
     }
 
 
+def sides_of(game: Game) -> dict[int, set[str]]:
+    """Who is on each side, and who watches."""
+    return {side: {str(p.steamid) for p in game.humans() if p.team == side} for side in (RED, BLU, SPECTATOR)}
+
+
 @pytest.mark.parametrize("map_name", ["koth_harvest_final", "arena_well"])
 @pytest.mark.parametrize("seed", range(6))
 def test_it_fits_a_cache_as_the_daemon_would(
     game: Game, daemon: Daemon, plugin: Plugin, map_name: str, seed: int
 ) -> None:
     choice = random.Random(seed)
-    arena = map_name == "arena_well"
-    game.start_map(map_name)
-    red, blu = crowd(game, choice.randint(3, 5), choice.randint(3, 5))
-    go_live(game)
-    kept = random_cache(choice, red + blu, bench=arena)
+    red, blu = begin(game, map_name, choice.randint(3, 5), choice.randint(3, 5))
+    kept = random_cache(choice, red + blu, bench=game.mode.arena)
     daemon.once["cache"], daemon.sticky["due_if"] = on_the_wire(kept), ["any"]
     poll(game)
     for player in choice.sample(red[1:] + blu[1:], choice.randint(0, 2)):
@@ -367,19 +348,11 @@ def test_it_fits_a_cache_as_the_daemon_would(
     strangers = [seat(game, f"Stranger {n}", choice.choice(["red", "blue"])) for n in range(choice.randint(0, 2))]
     for stranger in strangers:
         stranger.choose("scout")
-    game.sm.http.offline = True
-    if arena:
-        play.wipe_out(game, BLU)
-    else:
-        game.rounds.win(RED, Reason.POINTS_CAPTURED)
     present = [PlayerId(str(p.steamid)) for p in game.humans()]
-    to_the_next_round(game)
-    expected = from_cache(kept, present, bench=arena)
+    won_in_silence(game)
+    expected = from_cache(kept, present, bench=game.mode.arena)
     assert expected is not None
-    stands = {PlayerId(str(p.steamid)): p.team for p in game.humans()}
-    assert {p for p, team in stands.items() if team == RED} == set(expected.a)
-    assert {p for p, team in stands.items() if team == BLU} == set(expected.b)
-    assert {p for p, team in stands.items() if team == SPECTATOR} == set(expected.bench)
+    assert sides_of(game) == {RED: set(expected.a), BLU: set(expected.b), SPECTATOR: set(expected.bench)}
 
 
 @pytest.mark.parametrize("map_name", ["koth_harvest_final", "arena_well"])
@@ -388,51 +361,26 @@ def test_who_is_held_or_immune_stays_by_the_daemons_own_law(
     game: Game, daemon: Daemon, plugin: Plugin, map_name: str, seed: int
 ) -> None:
     chance = random.Random(seed)
-    game.start_map(map_name)
-    game.sm.convars["tf_arena_use_queue"].set("0")
-    red, blu = crowd(game, 4, 4)
-    players = chance.sample(red + blu, 8)
-    splits = ["ABBA----", "ABBABA--", "ABBABABA"]
-    if game.mode.arena:
-        play.go_live(game)
-    else:
-        game.until(lambda: game.rounds.state is State.RUNNING and not game.rounds.waiting, within=200)
-    settle(game)
-    daemon.once = {"due_if": ["any"], "cache": cache(players, *splits)}
+    red, blu = begin(game, map_name, 4, 4)
+    kept = random_cache(chance, red + blu, bench=game.mode.arena)
+    daemon.once = {"due_if": ["any"], "cache": on_the_wire(kept)}
     poll(game)
-    game.sm.http.offline = True
-    if game.mode.arena:
-        play.wipe_out(game, BLU)
-    else:
-        game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    held = chance.sample(players, chance.randint(1, 3))
+    win_in_silence(game)
+    held = chance.sample(red + blu, chance.randint(1, 3))
     game.sm.overrides["sm_eq_immune_scramble"] = GENERIC
     for n, player in enumerate(held):
         if n % 2 and not game.mode.arena:
             player.flags = GENERIC
         else:
             player.duel = True  # begun in the bonus time
-    sides = {player: player.team for player in players}
+    before = sides_of(game)
+    lead = sum(1 if player.team == RED else -1 for player in held)
     to_the_next_round(game)
-
-    lead = sum(1 if sides[player] == RED else -1 for player in held)
-    given = SplitCache(
-        tuple(PlayerId(one) for one in ids(players)),
-        tuple(
-            Split(
-                *(
-                    tuple(PlayerId(ids([p])[0]) for p, at in zip(players, text, strict=True) if at == letter)
-                    for letter in "AB-"
-                )
-            )
-            for text in splits
-        ),
-    )
-    others = [player for player in red + blu if player not in held]
-    expected = from_cache(given, [PlayerId(one) for one in ids(others)], bench=game.mode.arena, lead=lead)
-    assert all(player.team == sides[player] and (player.duel or player.flags) for player in held)
-    for player in others:
-        wanted = None if expected is None else expected.side_of(PlayerId(ids([player])[0]))
-        team = sides[player] if expected is None else {Side.A: RED, Side.B: BLU, None: SPECTATOR}[wanted]
-        assert player.team == team
+    others = [PlayerId(one) for one in kept.ids if one not in ids(held)]
+    expected = from_cache(kept, others, bench=game.mode.arena, lead=lead)
+    after = sides_of(game)
+    for side, seats in ((RED, expected and expected.a), (BLU, expected and expected.b)):
+        stayed = before[side] & set(ids(held))
+        assert after[side] == (before[side] if seats is None else stayed | set(seats))
+    assert all(player.duel or player.flags for player in held)
     assert [len(game.teams.members(side)) for side in (RED, BLU)] == [4, 4]
