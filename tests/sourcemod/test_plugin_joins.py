@@ -2,11 +2,10 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, obliging, placing, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Sides, crowd, obliging, placing, poll, seat, seconds_of_play, settle
+from tests.sourcemod.orders import WHY, assign
 from tests.sourcemod.rig import Game, Plugin
 from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, UNASSIGNED, Reason, State
-
-WHY = {"phrase": "Equipoise_ReasonJoinSmaller", "args": []}
 
 
 def test_a_joiner_goes_where_the_daemon_says_and_reads_why(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -25,45 +24,37 @@ def test_a_joiner_goes_where_the_daemon_says_and_reads_why(game: Game, daemon: D
 
 
 @pytest.mark.parametrize(
-    ("command", "side"),
+    ("command", "sides", "team"),
     [
-        ("jointeam red", "red"),
-        ("jointeam BLUE", "blu"),
-        ("jointeam Auto", "any"),
-        ("jointeam 3", "red"),
-        ("jointeam blu", "red"),
-        ('jointeam ""', "red"),
-        ("autoteam", "any"),
+        ("jointeam red", ["red"], RED),
+        ("jointeam BLUE", ["blu"], BLU),
+        ("jointeam Auto", ["any"], RED),
+        ("jointeam 3", ["red"], RED),
+        ("jointeam blu", ["red"], RED),
+        ('jointeam ""', ["red"], RED),
+        ("autoteam", ["any"], RED),
+        # These ask for nothing; menus open a choice without mp_forceautoteam.
+        ("jointeam", [], UNASSIGNED),
+        ("jointeam unassigned", [], UNASSIGNED),
+        ("show_motd", [], UNASSIGNED),
+        ("closedwelcomemenu", [], UNASSIGNED),
+        ("team_ui_setup", [], UNASSIGNED),
+        # Watching is left to the game.
+        ("jointeam spectate", [], SPECTATOR),
+        ("jointeam Spectator", [], SPECTATOR),
+        ("jointeam spectatearena", [], SPECTATOR),
     ],
 )
 def test_a_request_is_read_as_the_game_reads_it(
-    game: Game, daemon: Daemon, live: Sides, command: str, side: str
+    game: Game, daemon: Daemon, live: Sides, command: str, sides: list[str], team: int
 ) -> None:
     """`HandleCommand_JoinTeam`: words in any case, and RED for every word that it does not know."""
-    joiner = game.connect("New")
-    game.command(joiner, command)
-    settle(game)
-    assert [event["side"] for event in daemon.events("side_wanted")] == [side]
-
-
-@pytest.mark.parametrize(
-    "command", ["jointeam", "jointeam unassigned", "show_motd", "closedwelcomemenu", "team_ui_setup"]
-)
-def test_what_asks_for_nothing_and_menus_without_mp_forceautoteam_do_nothing(
-    game: Game, daemon: Daemon, live: Sides, command: str
-) -> None:
+    daemon.answers["side_wanted"] = obliging
     joiner = game.connect("New")
     game.command(joiner, command)
     seconds_of_play(game, 3)
-    assert joiner.team == UNASSIGNED
-    assert not daemon.events("side_wanted")
-
-
-@pytest.mark.parametrize("word", ["spectate", "Spectator", "spectatearena"])
-def test_every_word_for_watching_is_left_to_the_game(game: Game, daemon: Daemon, live: Sides, word: str) -> None:
-    game.join(game.connect("New"), word)
-    settle(game)
-    assert not daemon.events("side_wanted")
+    assert [event["side"] for event in daemon.events("side_wanted")] == sides
+    assert joiner.team == team
 
 
 @pytest.mark.parametrize("command", ["show_motd", "closedwelcomemenu", "team_ui_setup"])
@@ -99,7 +90,7 @@ def test_who_asks_for_any_side_while_on_one_stays_and_lives(
 
 
 @pytest.mark.parametrize("command", ["autoteam", "jointeam auto"])
-def test_who_asks_for_any_side_leaves_one_that_is_larger_by_two_without_a_death(
+def test_who_asks_for_any_side_leaves_one_that_is_larger_by_two_without_a_death_unless_they_are_in_a_duel(
     game: Game, daemon: Daemon, live: Sides, command: str
 ) -> None:
     red, blu = live
@@ -107,6 +98,13 @@ def test_who_asks_for_any_side_leaves_one_that_is_larger_by_two_without_a_death(
     game.leave(blu[1])
     settle(game)
     daemon.answers["side_wanted"] = placing("blu")
+    red[0].duel = True
+    game.command(red[0], command)
+    settle(game)
+    assert daemon.events("side_wanted") == []
+    assert (red[0].team, red[0].duel) == (RED, True)
+    red[0].duel = False
+    seconds_of_play(game, 2)  # one jointeam in two seconds
     game.command(red[0], command)
     settle(game)
     assert (red[0].team, red[0].deaths, red[0].alive) == (BLU, 0, True)
@@ -130,13 +128,13 @@ def test_with_mp_humans_must_join_team_the_sides_are_the_operators(
     """Humans against bots: there is nothing to even out, and the game refuses every other side."""
     game.sm.convars["mp_humans_must_join_team"].set(humans)
     assert game.sm.convars["mp_autoteambalance"].value == "1"
+    assert game.rcon("sm_eq_status")[0] == "Equipoise only rates rounds on this map (mp_humans_must_join_team)."
     joiner = game.connect("New")
     game.join(joiner, "red")
     settle(game)
     assert not daemon.events("side_wanted")
-    daemon.order("assign", order="o-1", moment="now", reason=WHY, red=ids(live[1]), blu=ids(live[0]), bench=[])
-    poll(game)
-    assert daemon.results() == {"o-1": "off"}
+    assign(game, daemon, live[1], live[0], moment="now")
+    assert daemon.results() == {"a-1": "off"}
 
 
 def test_no_player_is_placed_after_the_last_round_of_a_map(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -151,16 +149,7 @@ def test_no_player_is_placed_after_the_last_round_of_a_map(game: Game, daemon: D
     assert not daemon.events("side_wanted")
 
 
-def test_no_player_is_held_longer_than_a_second(game: Game, daemon: Daemon, live: Sides) -> None:
-    joiner = game.connect("New")
-    game.join(joiner, "red")
-    seconds_of_play(game, 0.9)
-    assert joiner.team == UNASSIGNED
-    game.advance(0.2)
-    assert joiner.team == RED
-
-
-def test_a_switch_without_an_answer_is_decided_by_sizes_after_a_second(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_without_an_answer_sizes_decide_after_a_second(game: Game, daemon: Daemon, live: Sides) -> None:
     red, _ = live
     seat(game, "Third", "red")
     seconds_of_play(game, 2)
@@ -173,27 +162,30 @@ def test_a_switch_without_an_answer_is_decided_by_sizes_after_a_second(game: Gam
     game.advance(1.1)
     assert red[1].team == RED
     assert "4 against 1" in red[1].chat[-1]
-    assert len(daemon.events("side_wanted")) == 3
-
-
-def test_without_an_answer_a_player_goes_to_the_smaller_side(game: Game, daemon: Daemon, live: Sides) -> None:
-    seat(game, "Third", "red")
-    game.advance(3)
     joiner = game.connect("New")
-    game.join(joiner, "red")
-    game.advance(3)
-    assert joiner.team == BLU
+    game.join(joiner, "blue")
+    seconds_of_play(game, 0.9)
+    assert joiner.team == UNASSIGNED
+    game.advance(0.2)
+    assert joiner.team == RED
     assert "4 against 2" in joiner.chat[-1]
+    assert len(daemon.events("side_wanted")) == 4
 
 
-def test_who_decides_to_watch_while_they_are_held_is_placed_nowhere(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_who_decides_to_watch_or_leaves_while_they_are_held_is_placed_nowhere(
+    game: Game, daemon: Daemon, live: Sides
+) -> None:
     game.sm.http.held = True
-    joiner = game.connect("New")
-    game.join(joiner, "red")
+    watcher, leaver = game.connect("Watcher"), game.connect("Leaver")
+    for player in (watcher, leaver):
+        game.join(player, "red")
     game.advance(0.5)
-    game.command(joiner, "spectate")
+    game.command(watcher, "spectate")
+    game.leave(leaver)
+    other = game.connect("Other")
     game.advance(3)
-    assert joiner.team == SPECTATOR
+    assert watcher.team == SPECTATOR
+    assert (other.index, other.team) == (leaver.index, UNASSIGNED)
 
 
 def test_an_answer_that_comes_too_late_moves_no_player(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -211,18 +203,6 @@ def test_an_answer_that_comes_too_late_moves_no_player(game: Game, daemon: Daemo
     assert {"id": str(joiner.steamid), "side": "red"}.items() <= roster["players"][-1].items()
 
 
-def test_a_refused_switch_leaves_the_player_where_they_are_and_says_why(
-    game: Game, daemon: Daemon, live: Sides
-) -> None:
-    red, _ = live
-    daemon.answers["side_wanted"] = placing("red", "Equipoise_RefusedGap")
-    game.join(red[0], "blue")
-    settle(game)
-    assert red[0].team == RED
-    assert red[0].alive
-    assert "4 against 2" in red[0].chat[-1]
-
-
 def test_bots_and_players_unknown_to_steam_are_the_engines(game: Game, daemon: Daemon, live: Sides) -> None:
     stranger = game.connect("Stranger", authorize=False)
     game.join(stranger, "red")
@@ -232,13 +212,16 @@ def test_bots_and_players_unknown_to_steam_are_the_engines(game: Game, daemon: D
     assert not daemon.events("side_wanted")
 
 
-def test_the_game_takes_one_jointeam_in_two_seconds_and_so_do_we(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_a_refused_switch_leaves_the_player_where_they_are_and_is_asked_for_once_in_two_seconds(
+    game: Game, daemon: Daemon, live: Sides
+) -> None:
     """`CTFPlayer::ClientCommand` drops what comes within 2 s, but never sees what the plugin has handled."""
     daemon.answers["side_wanted"] = placing("red", "Equipoise_RefusedGap")
     red, _ = live
     for _ in range(33):  # a bind held down for half a second
         game.join(red[0], "blue")
         game.settle()
+    assert (red[0].team, red[0].alive) == (RED, True)
     assert len(daemon.events("side_wanted")) == 1
     assert sum("4 against 2" in line for line in red[0].chat) == 1
     seconds_of_play(game, 2)
@@ -304,17 +287,6 @@ def test_who_takes_the_slot_of_a_leaver_does_not_inherit_their_limit(game: Game,
     assert (joiner.index, joiner.team) == (leaver.index, BLU)
 
 
-def test_a_player_who_leaves_while_held_is_forgotten(game: Game, daemon: Daemon, live: Sides) -> None:
-    joiner = game.connect("New")
-    game.join(joiner, "red")
-    game.frame()
-    game.leave(joiner)
-    other = game.connect("Other")
-    game.advance(3)
-    assert other.index == joiner.index
-    assert other.team == UNASSIGNED
-
-
 @pytest.mark.parametrize("why", ["ghost", "kart", "coach"])
 def test_whom_the_game_lets_nowhere_asks_the_daemon_for_nothing(
     game: Game, daemon: Daemon, koth: Plugin, why: str
@@ -332,13 +304,3 @@ def test_whom_the_game_lets_nowhere_asks_the_daemon_for_nothing(
     settle(game)
     assert daemon.events("side_wanted") == []
     assert stuck.team == team
-
-
-def test_a_duellist_who_asks_for_any_side_stays(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, _ = crowd(game, 4, 2)
-    red[0].duel = True
-    daemon.forget()
-    game.command(red[0], "autoteam")
-    settle(game)
-    assert daemon.events("side_wanted") == []
-    assert (red[0].team, red[0].duel) == (RED, True)
