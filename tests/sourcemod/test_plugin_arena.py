@@ -94,6 +94,7 @@ def test_a_class_that_is_chosen_in_the_freeze_is_kept_and_given_with_the_side(
     game.command(new, "joinclass")
     settle(game)
     assert newest(daemon, new) == {"side": "none", "waiting": True, "ready": False}
+    game.advance(1.1)  # the game takes one such command a second
     game.command(new, "joinclass pyro")  # typed: no menu was shown
     game.advance(0.5)
     settle(game)
