@@ -3,7 +3,6 @@
 import pytest
 
 from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, obliging, placing, poll, seconds_of_play, settle
-from tests.sourcemod.orders import VETO
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR
 
@@ -14,28 +13,21 @@ def lock(game: Game, daemon: Daemon, player: Player, side: str, seconds: float =
     poll(game)
 
 
-def test_a_lock_refuses_the_other_side_without_asking(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_a_lock_refuses_the_other_side_without_asking_until_its_time_or_an_order_ends_it(
+    game: Game, daemon: Daemon, live: Sides
+) -> None:
     red, _ = live
-    lock(game, daemon, red[0], "red", 180)
-    game.join(red[0], "blue")
-    settle(game)
-    assert red[0].team == RED
-    assert not daemon.events("side_wanted")
-    assert "stay there for another 180 s" in red[0].chat[-1]
-    lock(game, daemon, red[0], "red", 0)
-    seconds_of_play(game, 2)
-    game.join(red[0], "blue")
-    assert "until the next scramble" in red[0].chat[-1]
-
-
-def test_a_lock_ends_with_its_time_or_an_order(game: Game, daemon: Daemon, live: Sides) -> None:
-    red, _ = live
-    lock(game, daemon, red[0], "red", 10)
-    lock(game, daemon, red[1], "red", 100)
-    seconds_of_play(game, 11)
-    daemon.order("unlock", ids=ids(red))
-    poll(game)
     daemon.answers["side_wanted"] = obliging
+    for player, seconds, told in ((red[0], 10, "stay there for another 10 s"), (red[1], 0, "until the next scramble")):
+        lock(game, daemon, player, "red", seconds)
+        game.join(player, "blue")
+        settle(game)
+        assert player.team == RED
+        assert told in player.chat[-1]
+    assert not daemon.events("side_wanted")
+    seconds_of_play(game, 11)
+    daemon.order("unlock", ids=ids([red[1]]))
+    poll(game)
     for player in red:
         game.join(player, "blue")
         settle(game)
@@ -101,19 +93,3 @@ def test_locks_follow_the_group_when_the_game_switches_sides(game: Game, daemon:
     settle(game)
     assert red[0].team == BLU
     assert "until the next scramble" in red[0].chat[-1]
-
-
-def test_another_plugin_may_forbid_a_placement_and_a_lock(game: Game, daemon: Daemon, live: Sides) -> None:
-    red, _ = live
-    game.sm.listen("Equipoise_OnPlace", lambda client, team: VETO)
-    game.sm.listen("Equipoise_OnLock", lambda client, team, seconds: VETO)
-    daemon.answers["side_wanted"] = placing("blu")
-    joiner = game.connect("New")
-    game.join(joiner, "red")
-    settle(game)
-    assert joiner.team == RED
-    lock(game, daemon, red[0], "red")
-    daemon.forget()
-    game.join(red[0], "blue")
-    settle(game)
-    assert daemon.events("side_wanted")

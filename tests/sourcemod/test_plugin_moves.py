@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.sourcemod.answerer import Daemon, Sides, crowd, go_live, ids, poll, seat, seconds_of_play, settle
-from tests.sourcemod.orders import VETO, WHY, assign, move, unharmed
+from tests.sourcemod.orders import WHY, assign, move, unharmed
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, KOTH, RED, Reason, State
 
@@ -17,33 +17,22 @@ def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
     game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
     red, blu = crowd(game, 3, 1)
     go_live(game)
+    move(game, daemon, red[0], "blu", deadline=3, order="comes due in it")
     game.rules.props["m_bHelltowerPlayersInHell"] = 1
     game.advance(1.5)
     settle(game)
     assert daemon.events("hello")[-1]["inactive_reason"] == "hell"
-    move(game, daemon, red[0], "blu", deadline=1)
-    seconds_of_play(game, 2)
-    assert daemon.results() == {"m-1": "off"}
+    move(game, daemon, red[1], "blu", deadline=1, order="is given in it")
+    seconds_of_play(game, 4)
+    assert daemon.results() == {"comes due in it": "off", "is given in it": "off"}
     assert [p.team for p in red + blu] == [RED, RED, RED, BLU]
+    assert unharmed(*red)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     play.next_round(game)
     game.advance(1.5)
     settle(game)
     assert not daemon.events("round_ended")[0]["partial"]
     assert daemon.events("hello")[-1]["inactive_reason"] == ""
-
-
-def test_a_move_that_comes_due_in_hell_fails(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=3)
-    seconds_of_play(game, 1)
-    game.rules.props["m_bHelltowerPlayersInHell"] = 1
-    seconds_of_play(game, 4)
-    assert daemon.results() == {"m-1": "off"}
-    assert red[0].team == RED
-    assert unharmed(red[0])
 
 
 def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -100,53 +89,28 @@ def test_a_charge_does_not_go_over_to_another_medigun(
     assert (red[0].team, red[0].charge) == (BLU, 0)
 
 
-def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 3, 1)
+def test_a_move_waits_for_a_death_a_respawn_or_its_deadline(game: Game, daemon: Daemon, koth: Plugin) -> None:
+    (dead, dies, respawns, lives), (killer, *_) = crowd(game, 4, 1)
     play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=9)
-    assert red[0].team == RED
-    play.kill(game, blu[0], red[0])
+    play.kill(game, killer, dead)
+    for player in (dead, dies, respawns, lives):
+        move(game, daemon, player, "blu", deadline=5, order=player.name)
+    assert [(p.team, p.alive) for p in (dead, dies, respawns)] == [(BLU, False), (RED, True), (RED, True)]
+    play.kill(game, killer, dies)
+    game.teams.force_respawn(respawns)
     settle(game)
-    assert red[0].team == BLU
-    assert (red[0].deaths, red[0].suicides) == (1, 0)
-    assert daemon.results() == {"m-1": ""}
-    assert "3 wins in a row" in red[0].chat[-1]
-
-
-def test_a_dead_player_is_moved_at_once_and_brought_back_by_the_game(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 3, 1)
-    play.go_live(game)
-    play.kill(game, blu[0], red[0])
-    move(game, daemon, red[0], "blu")
-    assert (red[0].team, red[0].alive) == (BLU, False)
-    assert (red[0].deaths, red[0].suicides) == (1, 0)
+    assert [(p.team, p.deaths, p.suicides) for p in (dead, dies)] == [(BLU, 1, 0)] * 2
+    assert (respawns.team, respawns.alive) == (BLU, True)
+    assert "3 wins in a row" in dies.chat[-1]
+    game.advance(4.0)
+    assert lives.team == RED
+    game.advance(1.5)
+    settle(game)
+    assert (lives.team, lives.alive) == (BLU, True)
+    assert unharmed(respawns, lives)
+    assert daemon.results() == dict.fromkeys((p.name for p in (dead, dies, respawns, lives)), "")
     seconds_of_play(game, 25)
-    assert (red[0].alive, red[0].misplaced) == (True, False)
-
-
-def test_at_the_deadline_a_move_goes_through_alive_and_without_a_death(
-    game: Game, daemon: Daemon, koth: Plugin
-) -> None:
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=5)
-    game.advance(4.5)
-    assert red[0].team == RED
-    game.advance(1)
-    settle(game)
-    assert (red[0].team, red[0].alive) == (BLU, True)
-    assert unharmed(red[0])
-    assert daemon.results() == {"m-1": ""}
-
-
-def test_respawning_is_as_good_as_a_death(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=9)
-    game.teams.force_respawn(red[0])
-    settle(game)
-    assert (red[0].team, red[0].alive) == (BLU, True)
-    assert unharmed(red[0])
+    assert [(p.alive, p.misplaced) for p in (dead, dies)] == [(True, False)] * 2
 
 
 def test_a_cancelled_move_is_forgotten(game: Game, daemon: Daemon, koth: Plugin) -> None:
@@ -176,17 +140,6 @@ def test_a_move_that_makes_no_sense_any_more_fails(game: Game, daemon: Daemon, k
     seconds_of_play(game, 4)
     assert daemon.results() == {"m-1": "no_round" if end == "round" else "left"}
     assert red[0].team != BLU
-
-
-def test_another_plugin_may_forbid_a_move(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.sm.listen("Equipoise_OnMove", lambda client, team: VETO)
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=1)
-    seconds_of_play(game, 2)
-    assert daemon.results() == {"m-1": "vetoed"}
-    assert red[0].team == RED
 
 
 def test_a_move_that_was_due_is_not_carried_out_after_an_admin_switched_it_off(
@@ -243,26 +196,21 @@ def test_in_sudden_death_nobody_is_moved_nor_respawned(game: Game, daemon: Daemo
     assert (red[0].team, red[0].alive) == (RED, when != "death")
 
 
-def test_a_split_for_now_is_refused_in_sudden_death_and_joiners_are_placed(
+def test_in_sudden_death_no_split_is_made_nobody_gains_a_life_and_joiners_are_placed(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
     red, blu = sudden_death(game)
     game.rounds.stalemate()
     assign(game, daemon, blu, red, moment="now")
     assert daemon.results() == {"a-1": "no_moves"}
-    assert [p.team for p in red + blu] == [RED] * 4 + [BLU] * 2
-    joiner = seat(game, "Late", "blue")
-    assert joiner.team == BLU
-
-
-def test_a_living_player_gains_no_life_by_autoteam_in_sudden_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    red, _ = sudden_death(game)
-    game.rounds.stalemate()
     daemon.forget()
     game.command(red[0], "autoteam")
     settle(game)
     assert daemon.events("side_wanted") == []
-    assert (red[0].team, red[0].alive) == (RED, True)
+    assert red[0].alive
+    assert [p.team for p in red + blu] == [RED] * 4 + [BLU] * 2
+    joiner = seat(game, "Late", "blue")
+    assert joiner.team == BLU
 
 
 def told(daemon: Daemon) -> list[tuple[object, object, object]]:

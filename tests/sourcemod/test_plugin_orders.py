@@ -2,7 +2,19 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import (
+    Daemon,
+    Json,
+    Sides,
+    crowd,
+    ids,
+    in_freeze,
+    placing,
+    poll,
+    seat,
+    seconds_of_play,
+    settle,
+)
 from tests.sourcemod.orders import VETO, WHY, assign, move, unharmed
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, Reason, State
@@ -14,6 +26,7 @@ def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugi
     red, blu = crowd(game, 3, 3)
     in_freeze(game)
     red[0].set("m_iFrags", 7)
+    before = len(game.history)
     assign(game, daemon, [red[0], blu[0], blu[1]], [red[1], red[2], blu[2]])
     assert [p.team for p in red + blu] == [RED, BLU, BLU, RED, RED, BLU]
     assert all(p.alive for p in red + blu)
@@ -22,13 +35,19 @@ def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugi
     assert daemon.results() == {"a-1": ""}
     assert "3 wins in a row" in red[1].chat[-1]
     assert not any("wins in a row" in line for line in red[0].chat)
+    silenced = [fields["silenced"] for _, name, fields in game.history[before:] if name == "player_team"]
+    assert silenced == [True] * len(silenced)
+    assert silenced
 
 
-def test_of_a_scramble_players_read_one_line_and_the_game_announces_it(
+def test_of_a_scramble_players_read_one_line_and_the_game_announces_it_if_it_moves_anybody(
     game: Game, daemon: Daemon, koth: Plugin
 ) -> None:
     red, blu = crowd(game, 2, 2)
     in_freeze(game)
+    assign(game, daemon, red, blu, purpose="scramble")
+    assert daemon.results() == {"a-1": ""}
+    assert "teamplay_alert" not in game.events()
     before = [len(player.chat) for player in (*red, *blu)]
     daemon.answers["order_done"] = lambda event: [{"kind": "say", "text": WHY}]
     assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
@@ -60,41 +79,27 @@ def test_a_scramble_inside_setup_time_gives_all_of_it_back(
     assert len(daemon.events("round_live")) == 1
 
 
-def test_setup_time_is_left_alone_by_a_scramble_of_the_freeze_and_by_one_that_moves_nobody(
+def test_a_scramble_in_the_freeze_or_after_setup_or_that_moves_nobody_leaves_the_clock_alone(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
     game.start_map("cp_gorge")
     red, blu = crowd(game, 2, 2)
+    mixed = [red[0], blu[0]], [red[1], blu[1]]
     in_freeze(game)
     timer = game.clocks.active
     assert timer is not None
     game.advance(3)
-    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
+    assign(game, daemon, *mixed, purpose="scramble")
     assert timer.remaining == pytest.approx(57, abs=1)
     game.advance(20)
-    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], purpose="scramble")
+    assign(game, daemon, *mixed, purpose="scramble")
     assert timer.remaining == pytest.approx(37, abs=1)
-
-
-def test_a_scramble_after_setup_time_leaves_the_rounds_clock_alone(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_gorge")
-    red, blu = crowd(game, 2, 2)
     play.go_live(game)
     game.advance(10)
-    timer = game.clocks.active
-    assert timer is not None
     left = timer.remaining
-    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now", purpose="scramble")
-    assert daemon.results() == {"a-1": ""}
+    assign(game, daemon, red, blu, moment="now", purpose="scramble")
+    assert [p.team for p in red + blu] == [RED, RED, BLU, BLU]
     assert timer.remaining == pytest.approx(left, abs=1)
-
-
-def test_a_scramble_that_moves_nobody_is_not_announced_by_the_game(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 2, 2)
-    in_freeze(game)
-    assign(game, daemon, red, blu, purpose="scramble")
-    assert daemon.results() == {"a-1": ""}
-    assert "teamplay_alert" not in game.events()
 
 
 def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Daemon, koth: Plugin) -> None:
@@ -129,15 +134,6 @@ def test_players_who_sit_out_watch_and_wait(game: Game, daemon: Daemon, plugin: 
     assign(game, daemon, [red[0], red[2]], blu, bench=[red[1]])
     assert (red[2].team, red[2].alive) == (RED, True)
     assert red[1].team == SPECTATOR
-
-
-def test_moves_of_ours_are_not_announced(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 1, 1)
-    in_freeze(game)
-    before = len(game.history)
-    assign(game, daemon, blu, red)
-    teams = [fields for _, name, fields in game.history[before:] if name == "player_team"]
-    assert [fields["silenced"] for fields in teams] == [True, True]
 
 
 def test_somebody_without_a_class_is_moved_and_offered_one(game: Game, daemon: Daemon, koth: Plugin) -> None:
@@ -202,10 +198,6 @@ def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon
     assert kinds == ["player_left", "order_failed"]
 
 
-HOLDS = ["duel", "ghost", "kart", "coached", "ball"]
-"""Of players on a side; a coach is on none."""
-
-
 def hold(game: Game, player: Player, why: str) -> None:
     """Something holds the player, or nothing any more."""
     player.duel = why == "duel"
@@ -219,55 +211,43 @@ def hold(game: Game, player: Player, why: str) -> None:
         play.pick_up_ball(game, player)
 
 
-@pytest.mark.parametrize("why", HOLDS)
-def test_who_is_held_is_not_moved_and_named(game: Game, daemon: Daemon, plugin: Plugin, why: str) -> None:
-    """The game's own functions: CTFPlayer::CanBeAutobalanced, ChangeTeam, RemoveAllItems (tf_player.cpp)."""
+@pytest.mark.parametrize("why", ["duel", "ghost", "kart", "coached", "ball"])
+def test_who_is_held_stays_and_is_named_until_they_are_free(
+    game: Game, daemon: Daemon, plugin: Plugin, why: str
+) -> None:
+    """The game's own functions: CTFPlayer::CanBeAutobalanced, ChangeTeam, RemoveAllItems (tf_player.cpp).
+
+    Of players on a side; a coach is on none.
+    """
     game.start_map("pass_brickyard")
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
+    move(game, daemon, red[0], "blu", deadline=3, order="waits")
     hold(game, red[0], why)
-    stayed = [{"id": ids(red)[0], "held": why}]
+    seconds_of_play(game, 4)
     assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
     move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 2)
     assert [p.team for p in red + blu] == [RED, RED, BLU, BLU]  # a split without one of its players is not even
-    assert daemon.results() == {"a-1": "held", "m-1": "held"}
-    assert [event["stayed"] for event in daemon.events("order_failed")] == [stayed, stayed]
+    assert daemon.results() == {"waits": "held", "a-1": "held", "m-1": "held"}
+    stayed = [{"id": ids(red)[0], "held": why}]
+    assert [event["stayed"] for event in daemon.events("order_failed")] == [stayed] * 3
     assert red[0].duel == (why == "duel")
     assert bool(red[0].props["m_bHasPasstimeBall"]) == (why == "ball")
     assert unharmed(*red, *blu)
     assert all(p.alive for p in red)
 
-    hold(game, red[0], "")
     daemon.forget()
-    assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
-    assert [p.team for p in red + blu] == [BLU, RED, RED, BLU]
-    assert daemon.results() == {"a-1": ""}
-
-
-@pytest.mark.parametrize("why", HOLDS)
-def test_a_split_that_leaves_who_is_held_is_carried_out(game: Game, daemon: Daemon, plugin: Plugin, why: str) -> None:
-    game.start_map("pass_brickyard")
-    red, blu = crowd(game, 2, 2)
-    play.go_live(game)
-    hold(game, red[0], why)
-    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
+    assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")  # leaves them where they are
     assert daemon.results() == {"a-1": ""}
     assert "stayed" not in daemon.events("order_done")[0]
     assert [p.team for p in red + blu] == [RED, BLU, RED, BLU]
 
-
-@pytest.mark.parametrize("why", HOLDS)
-def test_a_move_that_waits_ends_when_its_player_is_held(game: Game, daemon: Daemon, plugin: Plugin, why: str) -> None:
-    game.start_map("pass_brickyard")
-    red, _ = crowd(game, 4, 2)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=3)
-    hold(game, red[0], why)
-    seconds_of_play(game, 4)
-    assert daemon.results() == {"m-1": "held"}
-    assert daemon.events("order_failed")[0]["stayed"] == [{"id": ids(red)[0], "held": why}]
-    assert (red[0].team, red[0].alive) == (RED, True)
+    hold(game, red[0], "")
+    daemon.forget()
+    assign(game, daemon, blu, red, moment="now")
+    assert daemon.results() == {"a-1": ""}
+    assert [p.team for p in red + blu] == [BLU, BLU, RED, RED]
 
 
 def test_whom_another_plugin_puts_back_is_named_though_nothing_holds_them(
@@ -306,16 +286,29 @@ def test_a_result_is_sent_until_it_is_answered(game: Game, daemon: Daemon, koth:
     assert daemon.results() == {"m-1": ""}
 
 
-def test_another_plugin_may_forbid_a_split(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_another_plugin_may_forbid_a_split_a_move_a_lock_and_a_placement(
+    game: Game, daemon: Daemon, live: Sides
+) -> None:
+    red, blu = live
     heard: list[tuple[object, ...]] = []
-    game.sm.listen("Equipoise_OnAssign", lambda *values: heard.append(values) or VETO)
-    game.start_map("koth_harvest_final")
-    red, blu = crowd(game, 1, 1)
-    in_freeze(game)
-    assign(game, daemon, blu, red)
-    assert daemon.results() == {"a-1": "vetoed"}
-    assert red[0].team == RED
-    assert heard[0][-1] == 2
+    for forward in ("Equipoise_OnAssign", "Equipoise_OnMove", "Equipoise_OnLock", "Equipoise_OnPlace"):
+        game.sm.listen(forward, lambda *values: heard.append(values) or VETO)
+    daemon.answers["side_wanted"] = placing("blu")
+    assign(game, daemon, blu, red, moment="now")
+    assert heard[0][-1] == 4
+    move(game, daemon, red[0], "blu", deadline=0)
+    assert daemon.results() == {"a-1": "vetoed", "m-1": "vetoed"}
+    assert [p.team for p in red + blu] == [RED, RED, BLU, BLU]
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    settle(game)
+    assert joiner.team == RED
+    daemon.order("lock", id=ids(red)[0], side="red", seconds=180.0)
+    poll(game)
+    daemon.forget()
+    game.join(red[0], "blue")
+    settle(game)
+    assert daemon.events("side_wanted")
 
 
 def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, daemon: Daemon, koth: Plugin) -> None:
