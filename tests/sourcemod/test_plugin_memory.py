@@ -50,41 +50,6 @@ def back(game: Game, daemon: Daemon, smx: Path, new_game: Callable[..., Game]) -
     return again
 
 
-def test_rounds_that_wait_for_the_daemon_survive_a_reload(
-    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin
-) -> None:
-    crowd(game, 1, 1)
-    game.sm.http.offline = True
-    for _ in range(3):
-        play_round(game)
-    game.reload(plugin)
-    game.sm.http.offline = False
-    daemon.forget()
-    seconds_of_play(game, 12)
-    assert [game_round.split("-")[1] for game_round in rounds_of_all(daemon)] == ["1", "2", "3"]
-    assert not any(event["partial"] for event in daemon.events("round_ended"))
-    assert {batch["boot"] for batch in daemon.batches} == {int(rounds_of_all(daemon)[0].split("-")[0])}
-    seconds_of_play(game, 6)
-    assert kept(game)["rounds"] == []
-
-
-def test_what_was_dropped_before_a_reload_is_told_after_it(
-    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin
-) -> None:
-    crowd(game, 1, 1)
-    game.sm.http.offline = True
-    for _ in range(10):
-        play_round(game)
-    plugin = game.reload(plugin)
-    play_round(game)
-    game.reload(plugin)
-    game.sm.http.offline = False
-    daemon.forget()
-    seconds_of_play(game, 12)
-    assert [batch["dropped"] for batch in daemon.batches if batch["dropped"]] == [3]
-    assert [game_round.split("-")[1] for game_round in rounds_of_all(daemon)] == [str(n) for n in range(4, 12)]
-
-
 def test_the_running_round_goes_on(game: Game, daemon: Daemon, plugin: Plugin, live: Sides) -> None:
     """With its id, its beginning, its lineup, who was there, and what they did."""
     (ann, leaver), (bob, _) = live
@@ -276,21 +241,6 @@ def killed(
     return lambda: back(game, daemon, equipoise_smx, new_game)
 
 
-def test_a_killed_server_has_its_rounds_and_says_which_is_given_up(
-    killed: Callable[[], Game], game: Game, daemon: Daemon
-) -> None:
-    boot = kept(game)["boot"]
-    again = killed()
-    daemon.forget()
-    again.start_map("koth_harvest_final")
-    settle(again)
-    assert rounds_of_all(daemon) == [f"{boot}-1"]
-    assert daemon.batches[0]["boot"] != boot
-    assert [text for _, text in again.sm.log.messages if "given up" in text] == [
-        f"Round {boot}-2 is given up: its end was not seen."
-    ]
-
-
 def cut(text: str) -> str:
     return text[: len(text) * 6 // 10]
 
@@ -328,6 +278,10 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_said_once(
     assert not daemon.events("round_ended")[-1]["partial"]
 
 
+def as_it_was(file: Path) -> None:
+    """Leave the file alone."""
+
+
 def of_another_version(file: Path) -> None:
     content = json.loads(file.read_text()) | {"format": 99, "running": {"round": "x-1", "lineup": {}}, "state": 7}
     file.write_text(json.dumps(content))
@@ -342,17 +296,23 @@ def beside_a_cut_one(file: Path) -> None:
     Path(f"{file}.new").write_text(cut(file.read_text()))
 
 
-@pytest.mark.parametrize("change", [of_another_version, between_two_steps, beside_a_cut_one])
-def test_a_file_that_is_whole_gives_its_rounds(
+@pytest.mark.parametrize("change", [as_it_was, of_another_version, between_two_steps, beside_a_cut_one])
+def test_a_killed_server_has_its_rounds_and_says_which_is_given_up(
     killed: Callable[[], Game], game: Game, daemon: Daemon, change: Callable[[Path], None]
 ) -> None:
+    boot = kept(game)["boot"]
     change(file_of(game))
     again = killed()
     daemon.forget()
     again.start_map("koth_harvest_final")
     settle(again)
-    assert len(rounds_of_all(daemon)) == 1
+    assert rounds_of_all(daemon) == [f"{boot}-1"]
+    assert daemon.batches[0]["boot"] != boot
     assert complaints(again) == []
+    ran = "x-1" if change is of_another_version else f"{boot}-2"
+    assert [text for _, text in again.sm.log.messages if "given up" in text] == [
+        f"Round {ran} is given up: its end was not seen."
+    ]
 
 
 def test_what_a_kill_left_half_written_is_not_written_into(game: Game, daemon: Daemon, koth: Plugin) -> None:

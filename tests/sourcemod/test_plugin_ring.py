@@ -21,34 +21,35 @@ from tests.sourcemod.rig.game.facts import RED, Reason
 Json = dict[str, Any]
 
 
-def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    game.sm.http.offline = True
-    for _ in range(3):
-        play_round(game)
-    game.start_map("cp_gorge")
-    game.sm.http.offline = False
-    daemon.forget()
-    seconds_of_play(game, 12)
-    (delivery,) = [rounds_of(batch) for batch in daemon.batches if rounds_of(batch)]
-    assert len(delivery) == 3
-    assert delivery == sorted(delivery)
-    assert {event["map"] for event in daemon.events("round_ended")} == {"koth_harvest_final"}
-
-
-def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, koth: Plugin) -> None:
+@pytest.mark.parametrize("reloads", [0, 1], ids=["", "also after a reload"])
+def test_rounds_wait_in_the_ring_until_they_are_stored_and_a_ninth_drops_the_oldest_and_says_so(
+    game: Game, daemon: Daemon, koth: Plugin, reloads: int
+) -> None:
     crowd(game, 1, 1)
     game.sm.http.offline = True
     for _ in range(10):
         play_round(game)
+    for _ in range(reloads):
+        koth = game.reload(koth)
+        play_round(game)
+        game.reload(koth)
+    game.start_map("cp_gorge")
     game.sm.http.offline = False
     daemon.forget()
     seconds_of_play(game, 12)
     batches = [batch for batch in daemon.batches if rounds_of(batch)]
-    assert [batch["dropped"] for batch in batches] == [2, 0]
+    assert [batch["dropped"] for batch in batches] == [2 + reloads, 0]
     assert [len(rounds_of(batch)) for batch in batches] == [4, 4]
-    assert [game_round.split("-")[1] for game_round in rounds_of_all(daemon)] == [str(n) for n in range(3, 11)]
+    assert [game_round.split("-")[1] for game_round in rounds_of_all(daemon)] == [
+        str(number) for number in range(3 + reloads, 11 + reloads)
+    ]
+    assert {event["map"] for event in daemon.events("round_ended")} == {"koth_harvest_final"}
+    assert not any(event["partial"] for event in daemon.events("round_ended"))
+    assert {batch["boot"] for batch in daemon.batches} == {int(rounds_of_all(daemon)[0].split("-")[0])}
     assert daemon.batches[-1]["dropped"] == 0
+    seconds_of_play(game, 6)
+    kept = json.loads((game.sm.root / "data" / "equipoise-test-1.json").read_text())
+    assert kept["rounds"] == []
 
 
 def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(game: Game, daemon: Daemon, koth: Plugin) -> None:
