@@ -1,5 +1,6 @@
 """Decisions as a menu, and Equipoise in SourceMod's admin menu."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,18 +8,16 @@ import pytest
 from tests.sourcemod.answerer import (
     Daemon,
     Json,
-    crowd,
-    in_freeze,
     install,
     obliging,
     poll,
     seat,
     seconds_of_play,
     settle,
-    win,
 )
-from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.rig import Game, Player, Plugin
 
+Opener = Callable[[Game, Daemon, Player], None]
 GENERIC, KICK, ROOT = 1 << 1, 1 << 2, 1 << 14
 
 LONG = "2 against 4: this move leaves the sides closest in skill, and it is the only one that does not touch a builder"
@@ -103,47 +102,18 @@ def test_a_long_text_without_spaces_is_cut_between_characters(game: Game, daemon
     assert "".join(lines) == f"scramble：{BLOCKS}"
 
 
-def test_the_console_reads_decisions_as_text(game: Game, daemon: Daemon, ann: Player) -> None:
+def test_the_console_reads_decisions_as_text_and_other_answers_stay_in_the_chat(
+    game: Game, daemon: Daemon, ann: Player
+) -> None:
     daemon.answers["command"] = decisions
     game.rcon("sm_eq_why")
     settle(game)
     assert game.sm.console[-10] == f"move: {LONG}"
     assert game.sm.console[-1] == "place: reason 7"
-
-
-def test_other_answers_stay_in_the_chat(game: Game, daemon: Daemon, ann: Player) -> None:
     daemon.order("tell", id=str(ann.steamid), lines=[{"phrase": "Equipoise_WhyNone", "args": []}])
     poll(game)
     assert sees(game, ann) == []
     assert ann.chat[-1].endswith("Nothing has been decided yet.")
-
-
-@pytest.mark.parametrize(
-    ("keys", "end"),
-    [
-        *(((*keys, 10), "wait") for keys in ((), (1,), (1, 8))),  # closed
-        *((keys, end) for keys in ((), (1, 8, 2, 8)) for end in ("again", "wait", "leave", "map")),
-    ],
-)
-def test_however_decisions_are_left_no_handle_stays(
-    game: Game, daemon: Daemon, ann: Player, plugin: Plugin, keys: tuple[int, ...], end: str
-) -> None:
-    before = game.sm.handles.live(plugin)
-    why(game, daemon, ann)
-    for key in keys:
-        press(game, ann, key)
-    if end == "again":
-        why(game, daemon, ann)
-    elif end == "leave":
-        game.leave(ann)
-    elif end == "map":
-        game.start_map("cp_gorge")
-    time_passes(game, 10 if end in ("leave", "map") else 130)
-    assert sees(game, ann) == []
-    after = game.sm.handles.live(plugin)
-    assert {kind: after.get(kind, 0) for kind in ("Menu", "Panel")} == {
-        kind: before.get(kind, 0) for kind in ("Menu", "Panel")
-    }
 
 
 # The admin menu.
@@ -200,16 +170,7 @@ def test_each_item_of_the_admin_menu_does_what_its_command_does(
     assert text in items(game, ann)
 
 
-def test_the_decisions_are_in_the_admin_menu(game: Game, daemon: Daemon, ann: Player) -> None:
-    daemon.answers["command"] = decisions
-    game.sm.admin_menu.load()
-    open_menu(game, ann)
-    pick(game, ann, "Last decisions")
-    settle(game)
-    assert sees(game, ann)[1].startswith("->1. move: ")
-
-
-def test_the_admin_menu_shows_what_an_admin_may(game: Game, daemon: Daemon, ann: Player) -> None:
+def test_the_admin_menu_shows_what_an_admin_may_in_their_language(game: Game, daemon: Daemon, ann: Player) -> None:
     game.sm.admin_menu.load()
     ann.flags = GENERIC | KICK
     open_menu(game, ann)
@@ -217,11 +178,11 @@ def test_the_admin_menu_shows_what_an_admin_may(game: Game, daemon: Daemon, ann:
     ann.flags = GENERIC
     open_menu(game, ann)
     assert items(game, ann) == ["Last decisions"]
-
-
-def test_the_admin_menu_is_in_the_admins_language(game: Game, daemon: Daemon, ann: Player) -> None:
-    game.sm.admin_menu.load()
-    ann.language = "de"
+    daemon.answers["command"] = decisions
+    pick(game, ann, "Last decisions")
+    settle(game)
+    assert sees(game, ann)[1].startswith("->1. move: ")
+    ann.flags, ann.language = ROOT, "de"
     open_menu(game, ann)
     assert "Teams jetzt neu verteilen" in items(game, ann)
 
@@ -258,38 +219,6 @@ def test_the_admin_menu_may_come_go_and_come_again(
     assert not any("Equipoise" in line for line in sees(game, ann))
 
 
-def test_handles_are_flat_over_an_evening(game: Game, daemon: Daemon, ann: Player, plugin: Plugin) -> None:
-    """`sm_dump_handles` shows the same counts after rounds, joins, votes, menus and commands."""
-    game.sm.admin_menu.load()
-    crowd(game, 3, 3)
-    counts = []
-    for number in range(4):
-        evening_round(game, daemon, ann, number)
-        counts.append(game.sm.handles.live(plugin))
-    assert counts[1:] == counts[:1] * 3
-
-
-def evening_round(game: Game, daemon: Daemon, ann: Player, number: int) -> None:
-    """A round with all that may happen in it; the same things each time."""
-    in_freeze(game)
-    play.go_live(game)
-    daemon.order("vote", order=f"v-{number}", seconds=5.0)
-    guest = seat(game, f"Guest{number}", "blue")
-    game.say(guest, "!rating")
-    game.say(guest, "!scramble")
-    seconds_of_play(game, 8)
-    why(game, daemon, ann)
-    press(game, ann, 1)
-    open_menu(game, ann)
-    pick(game, ann, "Scramble now")
-    game.rcon("mp_autoteambalance 1")
-    play.fight(game)
-    game.leave(guest)
-    win(game)
-    press(game, ann, 10)
-    seconds_of_play(game, 10)
-
-
 # The menu of every player.
 
 
@@ -320,18 +249,25 @@ def bob(game: Game, ann: Player, daemon: Daemon) -> Player:
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("lines", "words"),
     [
-        ("My rating", ["rating"]),
-        ("My rank", ["rank"]),
-        ("The best players", ["top"]),
-        ("How even the teams are", ["teams"]),
-        ("Ask for new teams", ["vote"]),
+        (("My rating",), ["rating"]),
+        (("My rank",), ["rank"]),
+        (("The best players",), ["top"]),
+        (("How even the teams are",), ["teams"]),
+        (("Ask for new teams",), ["vote"]),
+        (("Friends", "Who plays with me"), ["friend"]),
+        (("Friends", "End my friendships"), ["friend", "none"]),
+        (("Change sides", "Move me when"), ["swap"]),
+        (("Change sides", "Take my offers back"), ["swap", "none"]),
     ],
 )
-def test_the_menu_sends_what_is_typed_too(game: Game, daemon: Daemon, bob: Player, line: str, words: list[str]) -> None:
+def test_the_menu_sends_what_is_typed_too(
+    game: Game, daemon: Daemon, bob: Player, lines: tuple[str, ...], words: list[str]
+) -> None:
     game.say(bob, "!eq")
-    chooses(game, bob, line)
+    for line in lines:
+        chooses(game, bob, line)
     assert sent(game, daemon) == [words]
     (event,) = daemon.events("command")
     assert (event["by"], event["admin"]) == (str(bob.steamid), False)
@@ -352,24 +288,6 @@ def test_a_player_is_picked_from_those_who_are_here(
     chooses(game, bob, "Ann")
     assert sent(game, daemon) == [[word, str(ann.steamid)]]
     assert cid.name == "Cid"
-
-
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        (("Friends", "Who plays with me"), ["friend"]),
-        (("Friends", "End my friendships"), ["friend", "none"]),
-        (("Change sides", "Move me when"), ["swap"]),
-        (("Change sides", "Take my offers back"), ["swap", "none"]),
-    ],
-)
-def test_what_needs_no_name_is_in_the_menu_too(
-    game: Game, daemon: Daemon, bob: Player, keys: tuple[str, str], words: list[str]
-) -> None:
-    game.say(bob, "!eq")
-    for key in keys:
-        chooses(game, bob, key)
-    assert sent(game, daemon) == [words]
 
 
 @pytest.mark.parametrize(
@@ -440,25 +358,48 @@ def test_the_menu_goes_back_and_the_console_has_none(game: Game, daemon: Daemon,
     assert sent(game, daemon) == []
 
 
+def open_decisions(game: Game, daemon: Daemon, player: Player) -> None:
+    """The first page of the last decisions."""
+    why(game, daemon, player)
+
+
+def open_a_decision(game: Game, daemon: Daemon, player: Player) -> None:
+    """A decision in full, behind another one."""
+    why(game, daemon, player)
+    for key in (1, 8, 2):
+        press(game, player, key)
+
+
+def open_main(game: Game, daemon: Daemon, player: Player) -> None:
+    """The menu of every player."""
+    game.say(player, "!eq")
+
+
+def open_friends(game: Game, daemon: Daemon, player: Player) -> None:
+    """A list of the same."""
+    game.say(player, "!eq")
+    chooses(game, player, "Friends")
+
+
 @pytest.mark.parametrize("end", ["exit", "leave", "map", "wait", "again"])
-@pytest.mark.parametrize("list_", [None, "Friends"])
-def test_however_the_menu_is_left_no_handle_stays(
-    game: Game, plugin: Plugin, bob: Player, list_: str | None, end: str
+@pytest.mark.parametrize("opened", [open_decisions, open_a_decision, open_main, open_friends])
+def test_however_a_menu_is_left_no_handle_stays(
+    game: Game, daemon: Daemon, plugin: Plugin, ann: Player, bob: Player, opened: Opener, end: str
 ) -> None:
-    before = game.sm.handles.live(plugin).get("Menu", 0)
-    game.say(bob, "!eq")
-    if list_:
-        chooses(game, bob, list_)
+    before = game.sm.handles.live(plugin)
+    opened(game, daemon, ann)
     if end == "exit":
-        press(game, bob, 10)
+        press(game, ann, 10)
     elif end == "leave":
-        game.leave(bob)
+        game.leave(ann)
     elif end == "map":
         game.start_map("cp_gorge")
     elif end == "again":
-        game.say(bob, "!eq")
-    time_passes(game, 70 if end in ("wait", "again") else 10)
-    assert game.sm.handles.live(plugin).get("Menu", 0) == before
+        opened(game, daemon, ann)
+    time_passes(game, 130 if end in ("wait", "again") else 10)
+    assert sees(game, ann) == []
+    after = game.sm.handles.live(plugin)
+    assert [after.get(kind, 0) for kind in ("Menu", "Panel")] == [before.get(kind, 0) for kind in ("Menu", "Panel")]
 
 
 def test_every_language_has_the_menu(game: Game, bob: Player) -> None:

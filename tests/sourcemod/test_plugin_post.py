@@ -26,18 +26,14 @@ from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 Json = dict[str, Any]
 
 
-def test_it_polls_when_the_daemon_said(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_it_polls_when_the_daemon_said_and_at_once_after_a_nudge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     daemon.sticky["next"] = 3.0
     game.start_map("koth_harvest_final")
     seconds_of_play(game, 13)
     assert 4 <= len(daemon.batches) <= 6
     assert daemon.batches[-1]["events"] == []
-
-
-def test_a_nudge_makes_it_poll_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     daemon.sticky["next"] = 60.0
-    game.start_map("koth_harvest_final")
-    settle(game)
+    poll(game)
     posted = len(daemon.batches)
     poll(game)
     assert len(daemon.batches) == posted + 1
@@ -55,7 +51,9 @@ def test_one_batch_is_in_flight_at_a_time(game: Game, daemon: Daemon, koth: Plug
     assert len(daemon.events("player_joined")) == 5
 
 
-def test_no_answer_is_retried_once_as_it_was_and_then_given_up(game: Game, daemon: Daemon, koth: Plugin) -> None:
+def test_no_answer_is_retried_once_as_it_was_and_then_given_up_and_silence_is_logged_once_and_so_is_its_end(
+    game: Game, daemon: Daemon, koth: Plugin
+) -> None:
     game.sm.http.offline = True
     sent = game.sm.http.sent
     sent.clear()
@@ -67,6 +65,12 @@ def test_no_answer_is_retried_once_as_it_was_and_then_given_up(game: Game, daemo
     last = json.loads(sent[-1].body)
     assert last["seq"] > json.loads(sent[0].body)["seq"]
     assert [event["kind"] for event in last["events"]] == ["hello", "roster"]
+    game.advance(46)
+    (complaint,) = complaints(game)
+    assert "does not answer" in complaint
+    game.sm.http.offline = False
+    seconds_of_play(game, 12)
+    assert [text for _, text in game.sm.log.messages] == ["The daemon answers again."]
 
 
 def test_a_daemon_that_comes_back_in_the_freeze_time_can_still_act(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -123,16 +127,6 @@ def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
     assert not [line for line in ann.chat if "Nobody is ranked yet" in line]
 
 
-def test_silence_is_logged_once_and_so_is_its_end(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    game.sm.http.offline = True
-    game.advance(60)
-    assert len(complaints(game)) == 1
-    assert "does not answer" in complaints(game)[0]
-    game.sm.http.offline = False
-    seconds_of_play(game, 12)
-    assert [text for _, text in game.sm.log.messages] == ["The daemon answers again."]
-
-
 @pytest.mark.parametrize(("status", "code"), [(401, "credentials"), (429, "throttled")])
 def test_a_wrong_secret_is_said_once_with_what_to_do(
     game: Game, daemon: Daemon, plugin: Plugin, status: int, code: str
@@ -180,13 +174,9 @@ def test_half_an_answer_is_no_answer_and_is_asked_for_again_after_a_second(
     game.advance(2.2)  # due after a second, which a timer of one second finds out
     game.settle()
     assert [batch["seq"] for batch in daemon.batches] == [daemon.batches[0]["seq"]] * 2
-    assert not game.sm.log.take_faults()
     assert complaints(game) == []
     seconds_of_play(game, 12)
     assert len(rounds_of_all(daemon)) == 2  # the same batch, twice
-
-
-def test_half_answers_only_are_silence(game: Game, daemon: Daemon, koth: Plugin) -> None:
     daemon.cut = 3
     seconds_of_play(game, 15)
     assert daemon.cut == 0
@@ -266,34 +256,33 @@ def test_events_that_a_map_left_unsent_are_not_sent_on_the_next(game: Game, daem
     assert "sides_switched" not in daemon.kinds()
 
 
-def test_what_is_wanted_is_sent(game: Game, daemon: Daemon, koth: Plugin) -> None:
+def test_what_is_wanted_is_sent_a_name_that_is_no_utf8_goes_without_and_no_redirect_is_followed(
+    game: Game, daemon: Daemon, koth: Plugin
+) -> None:
     daemon.forget()
     daemon.once["want"] = ["hello", "roster"]
     poll(game)
     assert daemon.kinds() == ["hello", "roster"]
-
-
-def test_a_redirect_is_not_followed(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    assert {sent.request.max_redirects for sent in game.sm.http.sent} == {0}
-
-
-def test_a_name_that_is_no_utf8_goes_without(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
     game.connect("cut off \udce2\udc82")
     settle(game)
     assert "name" not in daemon.events("player_joined")[0]
+    assert {sent.request.max_redirects for sent in game.sm.http.sent} == {0}
 
 
 def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin) -> None:
+    """`sm_dump_handles` shows the same counts after rounds, joins, votes, menus, commands, orders and silence."""
     red, blu = crowd(game, 3, 3)
     play_round(game)
+    game.sm.admin_menu.load()
+    admin = red[0]
+    admin.flags = 1 << 14
     text = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
+    daemon.answers["command"] = lambda event: [{"kind": "tell", "id": event["by"], "lines": [text, text]}]
 
-    def everything() -> None:
+    def everything(number: int) -> None:
         in_freeze(game)
         daemon.order("assign", order="a", reason=text, red=ids(blu), blu=ids(red), bench=[], moment="freeze")
         daemon.order("say", text=text)
-        daemon.order("tell", id=ids(red)[0], lines=[text, text])
         daemon.order("lock", id=ids(red)[0], side="red", seconds=60.0)
         daemon.order("unlock", ids=ids(red))
         daemon.once |= {"due_if": ["red"], "players": [{"id": ids(red)[0], "rating": 1.0, "rounds": 1}]}
@@ -305,28 +294,36 @@ def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin:
         daemon.order("cancel", order="c")
         game.rcon("equipoise_poll")
         seconds_of_play(game, 2)
+        for name, voters in (("ends", red[:number]), ("is withdrawn", red[:1])):
+            daemon.order("vote", order=name, seconds=5.0)
+            poll(game)
+            for player in voters:
+                game.sm.menus.choose(player, "Yes")
+            daemon.order("cancel", order="is withdrawn")
+            seconds_of_play(game, 8)
+        guest = seat(game, f"Guest{number}", "blue")
+        game.say(guest, "!rating")
+        game.say(guest, "!scramble")
+        game.command(admin, "sm_eq_why")
+        settle(game)
+        game.command(admin, "menuselect 1")
+        game.command(admin, "sm_admin")
+        game.sm.menus.choose(admin, "Equipoise")
+        game.sm.menus.choose(admin, "Scramble now")
+        game.rcon("mp_autoteambalance 1")
+        game.sm.http.offline = True
+        again = game.reconnect(guest)
+        game.advance(40)
+        game.sm.http.offline = False
+        seconds_of_play(game, 15)
+        game.leave(again)
         play_round(game)
 
-    everything()
+    everything(0)
     before = game.sm.handles.live(plugin)
-    for _ in range(2):
-        everything()
-    assert game.sm.handles.live(plugin) == before
-
-
-def test_silence_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    play_round(game)
-    settle(game)
-    before = game.sm.handles.live(plugin)
-    game.sm.http.offline = True
-    for _ in range(2):
-        game.reconnect(game.humans()[0])
-        game.advance(40)
-    game.sm.http.offline = False
-    seconds_of_play(game, 15)
-    play_round(game)
-    assert game.sm.handles.live(plugin) == before
+    for number in (1, 3):
+        everything(number)
+        assert game.sm.handles.live(plugin) == before
 
 
 def test_an_answer_that_comes_after_the_map_changed_orders_nothing(game: Game, daemon: Daemon, koth: Plugin) -> None:
