@@ -47,15 +47,21 @@ def recorded(text: str, when: str) -> list[str]:
     return re.findall(rf": (\w+) {when}(?:,|$)", text, re.MULTILINE)
 
 
-def test_a_record_has_the_events_of_a_whole_round_in_their_order(
+def test_a_record_has_the_events_of_a_whole_round_in_their_order_and_costs_nothing_before_and_after(
     game: Game, daemon: Daemon, plugin: Plugin, folder: Path
 ) -> None:
     game.start_map("cp_badlands")
     crowd(game, 2, 2)
     go_live(game)
+    hooks = {name: len(hooked) for name, hooked in game.sm.events.hooks.items() if hooked}
+    handles = game.sm.handles.live(plugin)
+    assert not [one for one in game.sm.http.sent if one.url.endswith("/healthz")]
     game.rcon("sm_eq_probe")
+    assert sum(map(len, game.sm.events.hooks.values())) > sum(hooks.values())
     before = len(game.history)
     whole_round(game)
+    assert {name: len(hooked) for name, hooked in game.sm.events.hooks.items() if hooked} == hooks
+    assert game.sm.handles.live(plugin) - handles == {"Timer": 1}  # the hour that a record takes at the most
     rare = {name for name, frequent in WATCHED.findall(RECORDER) if frequent == "false"}
     text = written(folder)
     assert len(rare) > 20
@@ -196,21 +202,6 @@ def test_a_probe_names_nobody_and_tells_no_secret(game: Game, daemon: Daemon, pl
     secrets = [value for player in people for value in (player.name, str(player.steamid), player.steam2)]
     for secret in (*secrets, "hunter2", "127.0.0.1", str(daemon.port), "test-1", "Bobs", "forty-two"):
         assert secret not in text, secret
-
-
-def test_a_probe_costs_nothing_before_and_after(
-    game: Game, daemon: Daemon, plugin: Plugin, koth: Plugin, folder: Path
-) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
-    hooks = {name: len(hooked) for name, hooked in game.sm.events.hooks.items() if hooked}
-    handles = game.sm.handles.live(plugin)
-    assert not [one for one in game.sm.http.sent if one.url.endswith("/healthz")]
-    game.rcon("sm_eq_probe")
-    assert sum(map(len, game.sm.events.hooks.values())) > sum(hooks.values())
-    whole_round(game)
-    assert {name: len(hooked) for name, hooked in game.sm.events.hooks.items() if hooked} == hooks
-    assert game.sm.handles.live(plugin) - handles == {"Timer": 1}  # the hour that a record takes at the most
 
 
 def test_only_root_may_probe_one_probe_at_a_time_and_where_files_can_be_written(

@@ -45,16 +45,17 @@ def test_english_is_the_daemons_english() -> None:
         assert english[phrase.key].get("#format", "") == formats
 
 
+@pytest.mark.parametrize("file", PHRASE_FILES)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_language_says_what_english_says(language: str) -> None:
+def test_a_language_says_what_english_says(language: str, file: str) -> None:
     """What it lacks is English, and the build names it."""
-    translated = phrases(TRANSLATIONS / language / "equipoise.phrases.txt")
-    assert list(translated) == [phrase.key for phrase in Phrase if phrase.key in translated]
-    for phrase in (phrase for phrase in Phrase if phrase.key in translated):
-        text = translated[phrase.key][language]
-        assert list(translated[phrase.key]) == [language]
-        assert arguments(text) == arguments(phrase.value), phrase.key
-        assert "%" not in str(text).replace("%%", ""), phrase.key
+    english = phrases(TRANSLATIONS / f"{file}.phrases.txt")
+    translated = phrases(TRANSLATIONS / language / f"{file}.phrases.txt")
+    assert list(translated) == [key for key in english if key in translated]
+    for key, texts in translated.items():
+        assert list(texts) == [language]
+        assert arguments(texts[language]) == arguments(english[key]["en"]), key
+        assert "%" not in str(texts[language]).replace("%%", ""), key
 
 
 @pytest.mark.parametrize("language", ["en", *LANGUAGES])
@@ -87,28 +88,15 @@ def test_every_announcement_with_its_reasons_fits_into_a_line_of_chat(language: 
         assert len(f"\x04[Equipoise]\x01 {line}".encode()) < 254, line
 
 
-def own_phrases() -> dict[str, Tree]:
-    """What the plugin says by itself, in English."""
-    return phrases(TRANSLATIONS / "equipoise.plugin.phrases.txt")
-
-
 def test_the_plugins_own_texts_are_those_that_it_uses() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in SCRIPTING.rglob("*.sp"))
     used = set(re.findall(r'"(Equipoise_(?!On|Is|Get|Request)\w+)"', source))
-    assert set(own_phrases()) == used - {phrase.key for phrase in Phrase}
-    for key, texts in own_phrases().items():
+    english = phrases(TRANSLATIONS / "equipoise.plugin.phrases.txt")
+    assert set(english) == used - {phrase.key for phrase in Phrase}
+    for key, texts in english.items():
+        assert "%" not in str(texts["en"]), key
         formats = ",".join(f"{{{n}:s}}" for n in range(1, len(arguments(texts["en"])) + 1))
         assert texts.get("#format", "") == formats, key
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_says_what_the_plugin_says(language: str) -> None:
-    translated = phrases(TRANSLATIONS / language / "equipoise.plugin.phrases.txt")
-    assert list(translated) == [key for key in own_phrases() if key in translated]
-    for key, texts in ((key, texts) for key, texts in own_phrases().items() if key in translated):
-        assert list(translated[key]) == [language]
-        assert arguments(translated[key][language]) == arguments(texts["en"]), key
-        assert "%" not in str(translated[key][language]), key
 
 
 def test_the_build_names_what_a_language_lacks(tmp_path: Path) -> None:
@@ -119,11 +107,8 @@ def test_the_build_names_what_a_language_lacks(tmp_path: Path) -> None:
     assert set(warnings(tmp_path)) - set(warnings()) == {"warning: de has no Equipoise_VoteOff: it is English"}
 
 
-def test_there_are_no_languages_but_these() -> None:
+def test_there_are_no_languages_but_these_and_every_file_says_its_licence() -> None:
     assert sorted(path.name for path in TRANSLATIONS.iterdir() if path.is_dir()) == sorted(LANGUAGES)
-
-
-def test_every_file_says_its_licence() -> None:
     sources = [path for path in SOURCEMOD.rglob("*") if path.suffix in (".sp", ".inc", ".txt", ".py")]
     assert len(sources) > 30
     silent = [path.name for path in sources if "GPL-3.0-or-later" not in path.read_text(encoding="utf-8")[:120]]
@@ -289,8 +274,10 @@ def test_a_maps_own_config_switches_the_plugin_off_for_that_map(game: Game, daem
 
 
 @pytest.mark.slow
-def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: Plugin) -> None:
-    own = [name for name, convar in game.sm.convars.by_name.items() if plugin in convar.plugins]
+def test_the_readme_names_every_setting_command_and_forward_and_the_secret_is_kept(game: Game, plugin: Plugin) -> None:
+    protected = 1 << 5
+    own = {name: convar for name, convar in game.sm.convars.by_name.items() if plugin in convar.plugins}
+    assert [name for name, convar in own.items() if convar.flags & protected] == ["equipoise_secret"]
     include = (SCRIPTING / "include" / "equipoise.inc").read_text(encoding="utf-8")
     offered = re.findall(r"^(?:native|forward) \w+ (Equipoise_\w+)", include, flags=re.MULTILINE)
     commands = re.findall(r'Reg(?:Admin|Console|Server)Cmd\("(\w+)"', (SCRIPTING / "equipoise/commands.sp").read_text())
@@ -301,10 +288,3 @@ def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: 
     assert len(words) == len(CHAT_WORDS)
     missing = [name for name in (*own, *offered, *commands, *(f"!{word}" for word in words)) if name not in README]
     assert missing == []
-
-
-@pytest.mark.slow
-def test_the_settings_keep_the_secret(game: Game, plugin: Plugin) -> None:
-    protected = 1 << 5
-    own = {name: convar for name, convar in game.sm.convars.by_name.items() if plugin in convar.plugins}
-    assert [name for name, convar in own.items() if convar.flags & protected] == ["equipoise_secret"]

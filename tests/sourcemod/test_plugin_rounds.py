@@ -98,12 +98,16 @@ def test_a_wait_that_an_admin_begins_again_voids_the_round(game: Game, daemon: D
     assert reported(daemon) == ["waiting_ended", "round_started", "round_live", "round_ended"]
 
 
-def test_arena_never_waits_although_the_game_asks_to(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_arena_never_waits_and_plays_on_through_a_restart_although_the_game_asks_for_both(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
     game.start_map("arena_well")
     crowd(game, 1, 1)
     go_live(game)
     game.rounds.set_waiting(True)  # asked for and refused, in the middle of a round
     game.rounds.set_waiting(False)
+    set_number(game, "mp_restartgame", 1)
+    game.advance(5)
     play.wipe_out(game, BLU)
     settle(game)
     assert reported(daemon) == ["round_started", "round_live", "round_ended"]
@@ -207,47 +211,44 @@ def test_events_that_another_plugin_blocks_are_made_up_for(
 # Restarts.
 
 
-@pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
-def test_a_restart_in_a_running_round_voids_it(game: Game, daemon: Daemon, koth: Plugin, command: str) -> None:
-    red, blu = crowd(game, 1, 1)
-    go_live(game)
-    play.capture(game, BLU, 0, blu[0])
-    set_number(game, command, 1)
-    game.until(lambda: game.rounds.state is State.PREROUND, within=5)
-    go_live(game)
-    play.capture(game, RED, 0, red[0])
-    win(game)
-    assert reported(daemon)[1:] == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
-    assert daemon.events("round_ended")[0]["captures"] == {"red": 1, "blu": 0}
-    assert daemon.events("round_ended")[0]["round"] == daemon.events("round_live")[1]["round"]
-
-
-def test_a_restart_in_the_freeze_voids_the_round_that_begins_first(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    in_freeze(game)
-    set_number(game, "mp_restartgame", 1)
-    game.advance(6)
-    go_live(game)
-    win(game)
-    assert reported(daemon)[1:] == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
-
-
-@pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
-def test_a_restart_in_the_bonus_time_leaves_the_round_that_was_won_and_voids_the_next(
-    game: Game, daemon: Daemon, koth: Plugin, command: str
-) -> None:
-    """The game carries it out when the next round runs."""
-    crowd(game, 1, 1)
-    go_live(game)
-    win(game)
-    daemon.forget()
-    set_number(game, command, 1)
+def restarted(game: Game, command: str) -> None:
+    """A restart is asked for; the game carries it out when a round runs, and the next one goes live."""
     restarts = len(game.events("teamplay_restart_round"))
+    set_number(game, command, 1)
     game.until(lambda: len(game.events("teamplay_restart_round")) > restarts, within=60)
     go_live(game)
-    win(game, BLU)
-    assert reported(daemon) == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
-    assert daemon.events("round_ended")[0]["winner"] == "blu"
+
+
+@pytest.mark.parametrize(
+    ("moment", "command"),
+    [
+        ("the round", "mp_restartgame"),
+        ("the round", "mp_restartround"),
+        ("the freeze", "mp_restartgame"),
+        ("the bonus time", "mp_restartgame"),
+        ("the bonus time", "mp_restartround"),
+    ],
+)
+def test_a_restart_voids_the_round_that_runs_or_that_begins_first_and_none_that_was_won(
+    game: Game, daemon: Daemon, koth: Plugin, moment: str, command: str
+) -> None:
+    red, blu = crowd(game, 1, 1)
+    if moment == "the freeze":
+        in_freeze(game)
+    else:
+        go_live(game)
+        play.capture(game, BLU, 0, blu[0])
+    if moment == "the bonus time":
+        win(game, BLU)
+        daemon.forget()
+    restarted(game, command)
+    play.capture(game, RED, 0, red[0])
+    win(game)
+    rounds = [kind for kind in reported(daemon) if kind != "waiting_ended"]
+    assert rounds == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
+    (ended,) = daemon.events("round_ended")
+    assert (ended["winner"], ended["captures"]) == ("red", {"red": 1, "blu": 0})
+    assert ended["round"] == daemon.events("round_live")[1]["round"]
 
 
 @pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
@@ -258,10 +259,7 @@ def test_a_restart_after_a_stage_voids_the_stage_too(game: Game, daemon: Daemon,
     play.capture(game, BLU, 0, blu[0])
     play.capture(game, BLU, 1, blu[0])
     assert game.rounds.state is State.TEAM_WIN
-    set_number(game, command, 1)
-    restarts = len(game.events("teamplay_restart_round"))
-    game.until(lambda: len(game.events("teamplay_restart_round")) > restarts, within=60)
-    go_live(game)
+    restarted(game, command)
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
     (ended,) = daemon.events("round_ended")
@@ -270,22 +268,11 @@ def test_a_restart_after_a_stage_voids_the_stage_too(game: Game, daemon: Daemon,
     assert len(daemon.events("round_live")) == 2
 
 
-def test_arena_plays_on_through_a_restart(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    crowd(game, 1, 1)
-    go_live(game)
-    set_number(game, "mp_restartgame", 1)
-    game.advance(5)
-    play.wipe_out(game, RED)
-    settle(game)
-    assert reported(daemon) == ["round_started", "round_live", "round_ended"]
-
-
 # An empty server.
 
 
 @pytest.mark.parametrize("waits", [30, 0])
-def test_a_server_that_empties_and_fills_within_a_second_begins_anew(
+def test_an_empty_server_is_idle_and_one_that_fills_within_a_second_begins_anew(
     game: Game, daemon: Daemon, koth: Plugin, waits: int
 ) -> None:
     red, blu = crowd(game, 1, 1)
@@ -310,17 +297,12 @@ def test_a_server_that_empties_and_fills_within_a_second_begins_anew(
     win(game)
     assert reported(daemon) == ["waiting_ended"] * bool(waits) + ["round_started", "round_live", "round_ended"]
     assert daemon.events("round_ended")[0]["captures"] == {"red": 0, "blu": 0}
-
-
-def test_an_empty_server_is_idle(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 1, 1)
     go_live(game)
-    for player in red + blu:
-        game.leave(player)
+    game.leave(back)
     game.advance(2)
     settle(game)
     assert daemon.events("hello")[-1]["phase"] == "idle"
-    assert not daemon.events("round_ended")
+    assert len(daemon.events("round_ended")) == 1
 
 
 # Setup time.
