@@ -295,7 +295,7 @@ def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin:
         game.rcon("equipoise_poll")
         seconds_of_play(game, 2)
         for name, voters in (("ends", red[:number]), ("is withdrawn", red[:1])):
-            daemon.order("vote", order=name, seconds=5.0)
+            daemon.order("vote", order=name, seconds=5.0, text={"phrase": "Equipoise_VoteQuestionNow", "args": []})
             poll(game)
             for player in voters:
                 game.sm.menus.choose(player, "Yes")
