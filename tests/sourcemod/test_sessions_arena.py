@@ -1,36 +1,45 @@
-"""Arena evenings, end to end: the plugin's bytecode against the real daemon."""
+"""An arena evening from its first two players on, end to end: what players saw, and what was stored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.sourcemod.rig.game.facts import BLU, RED, State
+from tests.sourcemod.audit import Session
+from tests.sourcemod.rig.game.facts import RED, SIDES
 from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
 
 
-def test_a_walk_out_in_the_bonus_time_ends_in_a_phantom_start_and_then_a_round(new_evening: NewEvening) -> None:
-    evening = new_evening("arena_well")
-    names = [f"P{number}" for number in range(6)]
-    for name in names:
-        evening.game.connect(name)
-    evening.game.settle()
-    evening.seat_together(*names)
-    evening.round(RED)
-    evening.freeze()
-    assert evening.sizes() == [3, 3]
-    evening.live()
+def test_two_players_begin_and_five_play_on(new_evening: NewEvening) -> None:
+    """A duel while others arrive, new teams in round 2 and after three wins, and a bench that goes round."""
+    session = Session(new_evening, "arena_well", players=2)
+    game, evening = session.game, session.evening
+    session.live()
+    lineups = [session.sides]
+    assert sorted(lineups[0]) == ["P0", "P1"]
+    for number in range(2, 5):
+        player = evening.seat(f"P{number}")
+        evening.wait(1.0)
+        assert "you play in the next one" in player.chat[-1]
+        assert not player.alive
+    assert evening.sitting_out() == ["P2", "P3", "P4"]
+    assert evening.status()["waiting"] == 3
     evening.win(RED)
-    for player in evening.game.teams.members(BLU):
-        evening.game.leave(player)
-    evening.game.settle()
-    assert evening.sizes() == [3, 0]
-    starts = len(evening.game.events("teamplay_round_start"))
-    evening.game.until(lambda: len(evening.game.events("teamplay_round_start")) > starts, within=30)
-    assert evening.game.rounds.state is State.PREGAME
-    evening.freeze()
-    assert evening.sizes() == [1, 1]
-    evening.live()
-    evening.win(BLU)
-    assert evening.status()["round"] == 3
+
+    benches = []
+    for _ in range(5):
+        session.live()
+        assert evening.sizes() == [2, 2]
+        assert all(player.alive == (player.team in SIDES) for player in game.humans())
+        lineups.append(session.sides)
+        benches += evening.sitting_out()
+        evening.win(RED)
+
+    assert session.scrambles == ["round 2 is always balanced", "3 wins in a row"]
+    assert sorted(benches) == ["P0", "P1", "P2", "P3", "P4"]
+    assert all(any("Your turn to sit out" in line for line in player.chat) for player in game.humans())
+    stored = session.check()
+    assert [(one.mode, one.winner, one.partial, one.unrated) for one in stored] == [("arena", RED, False, None)] * 6
+    assert [one.lineup for one in stored] == lineups
+    assert [one.played for one in stored] == lineups

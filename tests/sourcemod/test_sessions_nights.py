@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.audit import Session
-from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason
 from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
@@ -60,34 +60,3 @@ def test_an_empty_server_waits_again_in_the_morning_and_has_lost_nothing(
     assert first.played == before
     assert second.played == second.lineup == sides
     assert [evening.rounds(player) for player in game.humans()] == [2] * 6
-
-
-def test_an_empty_arena_begins_with_a_duel_in_the_morning(new_evening: NewEvening) -> None:
-    """The side that was left first has lost the last round of the evening; no streak is left of it."""
-    session = Session(new_evening, "arena_well", players=5)
-    game, evening = session.game, session.evening
-    game.hibernates = True
-    for _ in range(2):
-        session.live()
-        evening.win(RED)
-    session.live()
-    people = game.humans()
-    for player in [*game.teams.members(BLU), *game.teams.members(RED), *game.teams.members(SPECTATOR)]:
-        game.leave(player)
-        evening.wait(0.5)
-    evening.wait(30.0)
-    game.now += HOURS * 3600
-    evening.wait(10.0)
-    status = evening.status()
-    assert (status["players_a"], status["players_b"], status["round"], status["streak"]) == (0, 0, 1, 0)
-    assert [one.winner for one in session.check()] == [RED, RED, RED]
-
-    for player in people:
-        evening.seat(player.name, steamid=player.steamid)
-    session.live()
-    assert evening.sizes() == [1, 1]
-    evening.win(BLU)
-    session.live()
-    assert evening.sizes() == [2, 2]
-    assert session.scrambles == ["round 2 is always balanced"] * 2
-    assert [one.winner for one in session.check()] == [RED, RED, RED, BLU]

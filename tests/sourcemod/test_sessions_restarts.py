@@ -103,27 +103,3 @@ def test_an_admin_scrambles_by_the_games_own_command(new_evening: NewEvening, co
     (stored,) = session.check()
     assert (stored.winner, stored.captures, stored.partial, stored.unrated) == (BLU, (1, 0), False, None)
     assert stored.played == stored.lineup == scrambled
-
-
-def test_the_games_own_balancing_is_held_off_until_the_plugin_is_unloaded(new_evening: NewEvening) -> None:
-    """An admin tries by RCON what the game would do by itself: every second, and after two wins in a row."""
-    session = Session(new_evening, "koth_harvest_final")
-    game, evening = session.game, session.evening
-    wanted = {"mp_autoteambalance": "2", "mp_scrambleteams_auto": "1"}
-    session.live()
-    sides, ours = session.sides, game.events("teamplay_alert")
-    for name, value in wanted.items():
-        game.rcon(f"{name} {value}")
-    for _ in range(2):
-        session.capture(BLU, 0)
-        session.win(RED, Reason.POINTS_CAPTURED)
-        session.live()
-
-    assert session.sides == sides
-    assert {name: game.text(name) for name in wanted} == dict.fromkeys(wanted, "0")
-    assert game.events("teamplay_alert", "teamplay_teambalanced_player") == ours
-    said = [text for _, text in game.sm.log.messages]
-    assert all(any(f"{name} stays 0" in text for text in said) for name in wanted)
-    assert len(session.check()) == 2
-    game.unload(evening.plugin)
-    assert {name: game.text(name) for name in wanted} == wanted
