@@ -74,8 +74,8 @@ def test_players_and_teams_that_are_not_here_count_for_nothing(game: Game, daemo
         game.fire("player_healed", patient=stranger, healer=stranger)
         game.fire("teamplay_flag_event", player=stranger, eventtype=2, team=3)
         game.fire("player_team", userid=stranger, team=3, oldteam=2)
-    for team in (-5, -1, 0, 1, 4, 99, 2**31 - 1):
-        game.fire("teamplay_point_captured", cp=0, team=team)
+    for point, team in enumerate((-5, -1, 0, 1, 4, 99, 2**31 - 1)):
+        game.fire("teamplay_point_captured", cp=point, team=team)  # one point is captured once in a tick
         game.fire("player_team", userid=red[0].userid, team=team, oldteam=RED)
     game.rounds.win(RED, Reason.FLAG_CAPTURE_LIMIT)
     settle(game)
