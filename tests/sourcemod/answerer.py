@@ -207,6 +207,17 @@ def poll(game: Game) -> None:
     settle(game)
 
 
+def roster(game: Game, daemon: Daemon) -> dict[str, Json]:
+    """The daemon asks for a roster: its lines by player id."""
+    daemon.once["want"] = ["roster"]
+    for _ in range(2):
+        poll(game)
+    players = daemon.events("roster")[-1]["players"]
+    lines = {line["id"]: line for line in players}
+    assert len(lines) == len(players)
+    return lines
+
+
 def seconds_of_play(game: Game, seconds: float) -> None:
     """Run the game in steps short enough for every poll to be answered in between."""
     end = game.now + seconds
@@ -276,6 +287,14 @@ def begin(game: Game, map_name: str, red: int, blu: int, mode: Mode | None = Non
     game.start_map(map_name, mode)
     sides = crowd(game, red, blu)
     go_live(game)
+    return sides
+
+
+def frozen(game: Game, map_name: str, red: int, blu: int) -> Sides:
+    """The freeze time of a map's first round has begun, with so many on each side, and was reported."""
+    game.start_map(map_name)
+    sides = crowd(game, red, blu)
+    in_freeze(game)
     return sides
 
 

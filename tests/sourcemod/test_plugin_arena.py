@@ -11,12 +11,14 @@ from tests.sourcemod.answerer import (
     Sides,
     begin,
     crowd,
+    frozen,
     go_live,
     ids,
     in_freeze,
     install,
     placing,
     poll,
+    roster,
     seat,
     seconds_of_play,
     settle,
@@ -29,10 +31,7 @@ from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, State
 @pytest.fixture
 def arena(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
     """Two against two, nobody in a hurry: the freeze of round 1 has begun."""
-    game.start_map("arena_well")
-    sides = crowd(game, 2, 2)
-    in_freeze(game)
-    return sides
+    return frozen(game, "arena_well", 2, 2)
 
 
 @pytest.fixture
@@ -145,9 +144,7 @@ def test_twenty_who_come_in_the_freeze_do_not_enter_the_duel_and_see_no_class_me
 ) -> None:
     game = new_game(slots=32)
     install(game, daemon, equipoise_smx)
-    game.start_map("arena_well")
-    red, blu = crowd(game, 1, 1)
-    in_freeze(game)
+    red, blu = frozen(game, "arena_well", 1, 1)
     late = [game.connect(f"Late {n}") for n in range(20)]
     settle(game)
     for player in late:
@@ -222,10 +219,7 @@ def test_arena_starts_where_the_game_chooses_the_classes(game: Game, daemon: Dae
     assert game.rounds.state is State.PREROUND
     assert all(p.alive for p in people)
     assign(game, daemon, people[:1], people[1:2], bench=people[2:])
-    daemon.once["want"] = ["roster"]
-    poll(game)
-    settle(game)
-    assert all(line.get("ready", True) for line in daemon.events("roster")[-1]["players"])
+    assert all(line.get("ready", True) for line in roster(game, daemon).values())
     assert not any(panel.startswith("class") for player in people for panel in player.panels)
 
 
@@ -358,7 +352,7 @@ def test_alone_a_round_without_a_lineup_is_not_the_first(game: Game, daemon: Dae
     assert [p.team for p in people] == [RED, BLU] * 3
 
 
-def test_leaving_in_the_bonus_time_changes_nothing_before_the_next_start(
+def test_leaving_in_the_bonus_time_changes_nothing_before_the_next_start_and_one_in_pregame_opens_no_round(
     game: Game, daemon: Daemon, arena: Sides
 ) -> None:
     red, blu = arena
@@ -369,12 +363,17 @@ def test_leaving_in_the_bonus_time_changes_nothing_before_the_next_start(
         game.leave(player)
     game.advance(5)
     assert [p.team for p in red] == [RED, RED]
+    daemon.forget()
     starts = len(game.events("teamplay_round_start"))
-    game.until(lambda: len(game.events("teamplay_round_start")) >= starts + 2, within=30)
+    game.until(lambda: len(game.events("teamplay_round_start")) > starts, within=30)
+    assert game.rounds.state is State.PREGAME
     settle(game)
-    # The phantom start, then the newcomer crosses and a round starts with both sides.
+    assert not {"round_started", "round_live"} & set(daemon.kinds())
+    assert daemon.events("hello")[-1]["phase"] == "idle"
+    # Then the newcomer crosses, and a round starts with both sides.
+    in_freeze(game)
     assert sorted(p.team for p in red) == [RED, BLU]
-    assert len(daemon.events("round_started")) == 2
+    assert len(daemon.events("round_started")) == 1
 
 
 # An empty side.

@@ -11,11 +11,13 @@ from tests.sourcemod.answerer import (
     Daemon,
     begin,
     crowd,
+    frozen,
     go_live,
     ids,
     in_freeze,
     install,
     poll,
+    roster,
     rounds_of_all,
     seat,
     seconds_of_play,
@@ -99,9 +101,7 @@ def test_a_round_is_won_once_however_often_it_is_said(game: Game, daemon: Daemon
 def test_a_place_on_the_server_that_is_taken_again_in_the_same_frame_is_another_player(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("arena_well")
-    red, blu = crowd(game, 2, 2)
-    in_freeze(game)
+    red, blu = frozen(game, "arena_well", 2, 2)
     first = game.connect("First")
     game.join(first, "red")
     game.command(first, "joinclass scout")
@@ -114,12 +114,10 @@ def test_a_place_on_the_server_that_is_taken_again_in_the_same_frame_is_another_
     settle(game)
     assert daemon.results() == {"a-1": "left"}
     assert (second.team, second.desired_class) == (0, 0)
-    daemon.once["want"] = ["roster"]
-    poll(game)
-    settle(game)
-    (line,) = [one for one in daemon.events("roster")[-1]["players"] if one["id"] == ids([second])[0]]
+    lines = roster(game, daemon)
+    line = lines[str(second.steamid)]
     assert (line["side"], line["ready"], line.get("waiting", False)) == ("none", False, False)
-    assert left not in [one["id"] for one in daemon.events("roster")[-1]["players"]]
+    assert left not in lines
 
 
 def test_orders_for_players_who_left_are_answered_and_harm_no_one(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -147,8 +145,7 @@ def test_a_map_with_the_longest_name_and_no_timer_is_played_and_has_no_known_end
     a_whole_round(game, daemon)
     assert {said["map"] for kind in ("hello", "round_ended") for said in daemon.events(kind)} == {name}
     go_live(game)
-    daemon.once["want"] = ["roster"]
-    poll(game)
+    roster(game, daemon)
     assert "ends_in" not in daemon.events("roster")[-1]
 
 
@@ -162,11 +159,10 @@ def test_a_map_with_the_longest_name_and_no_timer_is_played_and_has_no_known_end
     ],
 )
 def test_an_error_in_a_callback_leaves_a_sound_state(
-    game: Game, daemon: Daemon, koth: Plugin, prop: str, moment: State
+    game: Game, daemon: Daemon, plugin: Plugin, prop: str, moment: State
 ) -> None:
     """A property that cannot be read for a second and a half ends whatever callback reads it."""
-    crowd(game, 2, 2)
-    play.go_live(game)
+    begin(game, "koth_harvest_final", 2, 2)
     win(game, BLU)
     held = game.rules.props.pop(prop)
     game.until(lambda: game.rounds.state is moment, within=30)
@@ -305,9 +301,7 @@ def test_a_change_of_team_that_another_plugin_keeps_from_us_gives_the_class_that
     """Plugin_Stop ends the way to hooks that come before the event, not to those that come after it."""
     script(STOPPED, "stopper")
     install(game, daemon, equipoise_smx)
-    game.start_map("arena_well")
-    red, blu = crowd(game, 2, 2)
-    in_freeze(game)
+    red, blu = frozen(game, "arena_well", 2, 2)
     new = game.connect("New")
     settle(game)
     game.join(new, "red", "pyro")

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, begin, go_live, ids, install, settle, win
+from tests.sourcemod.answerer import Daemon, Json, Sides, begin, go_live, ids, install, settle, win
 from tests.sourcemod.orders import assign
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, CLASSES, RED, Reason
 from tests.sourcemod.rig.game.scores import FIRST_OFFSET, SCORE_FIELDS, SCORE_OFFSETS
 
-Json = dict[str, Any]
 MOST_BYTES = 256 * 1024
 """That the daemon takes in one batch (docs/protocol.md, `size`)."""
 

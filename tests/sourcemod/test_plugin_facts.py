@@ -3,17 +3,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from equipoise.core.events import RoundEnded
 from equipoise.wire import decode_batch
-from tests.sourcemod.answerer import Daemon, begin, crowd, go_live, ids, in_freeze, install, settle, win
+from tests.sourcemod.answerer import Daemon, Json, begin, frozen, go_live, ids, in_freeze, install, settle, win
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-
-Json = dict[str, Any]
 
 
 def ended(daemon: Daemon) -> Json:
@@ -93,9 +90,7 @@ def test_a_round_is_reported_whole_and_in_order(game: Game, daemon: Daemon, plug
 def test_a_round_goes_live_when_setup_ends_and_damage_before_counts_for_nothing(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("cp_gorge")
-    red, blu = crowd(game, 1, 1)
-    in_freeze(game)
+    red, blu = frozen(game, "cp_gorge", 1, 1)
     game.until(lambda: game.rounds.live)
     play.hurt(game, red[0], blu[0])
     settle(game)

@@ -12,7 +12,6 @@ from tests.sourcemod.orders import assign
 from tests.sourcemod.rig import Game, Plugin, facts
 from tests.sourcemod.rig.game.facts import RED
 
-Json = dict[str, Any]
 BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, crowd, ids, obliging, placing, poll, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Sides, begin, ids, obliging, placing, poll, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR
 
@@ -81,9 +81,7 @@ def test_in_silence_a_lock_holds_until_the_map_ends(game: Game, daemon: Daemon, 
 
 def test_locks_follow_the_group_when_the_game_switches_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     daemon.answers["side_wanted"] = obliging
-    game.start_map("cp_gorge")
-    red, _ = crowd(game, 2, 2)
-    play.go_live(game)
+    red, _ = begin(game, "cp_gorge", 2, 2)
     lock(game, daemon, red[0], "red", 0)
     game.rounds.win(RED, 4)
     play.next_round(game)

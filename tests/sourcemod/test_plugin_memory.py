@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.sourcemod.answerer import (
     Daemon,
+    Json,
     Sides,
     complaints,
     crowd,
@@ -24,8 +24,6 @@ from tests.sourcemod.answerer import (
 )
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-
-Json = dict[str, Any]
 
 
 def file_of(game: Game, server: str = "test-1") -> Path:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Sides, crowd, go_live, ids, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Sides, begin, crowd, ids, poll, seat, seconds_of_play, settle
 from tests.sourcemod.orders import WHY, assign, move, unharmed
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, KOTH, RED, Reason, State
@@ -14,9 +14,7 @@ from tests.sourcemod.rig.game.facts import BLU, KOTH, RED, Reason, State
 def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
-    red, blu = crowd(game, 3, 1)
-    go_live(game)
+    red, blu = begin(game, "plr_hightower_event", 3, 1, facts.MAPS["plr_hightower"])
     move(game, daemon, red[0], "blu", deadline=3, order="comes due in it")
     game.rules.props["m_bHelltowerPlayersInHell"] = 1
     game.advance(1.5)
@@ -36,9 +34,7 @@ def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
 
 
 def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("ctf_2fort")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
+    red, _ = begin(game, "ctf_2fort", 3, 1)
     play.pick_up_flag(game, red[0])
     before = len(game.history)
     move(game, daemon, red[0], "blu", deadline=1)
@@ -50,7 +46,25 @@ def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: 
     assert (red[0].team, red[0].alive) == (BLU, True)
 
 
-def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemon, koth: Plugin) -> None:
+OTHER_MEDIGUN = """
+public void OnPluginStart() { HookEvent("player_spawn", Respawned); }
+void Respawned(Event event, const char[] name, bool silent)
+{
+	int client = GetClientOfUserId(event.GetInt("userid"));
+	if (client != 0 && TF2_GetPlayerClass(client) == TFClass_Medic && TF2_GetClientTeam(client) == TFTeam_Blue)
+	{
+		SetEntProp(GetPlayerWeaponSlot(client, 1), Prop_Send, "m_iItemDefinitionIndex", 998);
+	}
+}
+"""
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_a_medic_who_is_moved_alive_keeps_their_charge_but_not_in_another_medigun(
+    game: Game, daemon: Daemon, koth: Plugin, script: Callable[..., Plugin], other: bool
+) -> None:
+    if other:
+        script(OTHER_MEDIGUN)
     red, _ = crowd(game, 3, 1)
     game.advance(1)
     game.command(red[0], "joinclass medic")
@@ -59,39 +73,11 @@ def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemo
     move(game, daemon, red[0], "blu", deadline=1)
     seconds_of_play(game, 1.5)
     assert (red[0].team, red[0].alive) == (BLU, True)
-    assert red[0].charge == pytest.approx(0.75)
+    assert red[0].charge == pytest.approx(0 if other else 0.75)
 
 
-def test_a_charge_does_not_go_over_to_another_medigun(
-    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
-) -> None:
-    script(
-        """
-        public void OnPluginStart() { HookEvent("player_spawn", Respawned); }
-        void Respawned(Event event, const char[] name, bool silent)
-        {
-            int client = GetClientOfUserId(event.GetInt("userid"));
-            if (client != 0 && TF2_GetPlayerClass(client) == TFClass_Medic && TF2_GetClientTeam(client) == TFTeam_Blue)
-            {
-                SetEntProp(GetPlayerWeaponSlot(client, 1), Prop_Send, "m_iItemDefinitionIndex", 998);
-            }
-        }
-        """
-    )
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    game.advance(1)
-    game.command(red[0], "joinclass medic")
-    play.go_live(game)
-    red[0].charge = 0.75
-    move(game, daemon, red[0], "blu", deadline=1)
-    seconds_of_play(game, 1.5)
-    assert (red[0].team, red[0].charge) == (BLU, 0)
-
-
-def test_a_move_waits_for_a_death_a_respawn_or_its_deadline(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    (dead, dies, respawns, lives), (killer, *_) = crowd(game, 4, 1)
-    play.go_live(game)
+def test_a_move_waits_for_a_death_a_respawn_or_its_deadline(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    (dead, dies, respawns, lives), (killer, *_) = begin(game, "koth_harvest_final", 4, 1)
     play.kill(game, killer, dead)
     for player in (dead, dies, respawns, lives):
         move(game, daemon, player, "blu", deadline=5, order=player.name)
@@ -113,56 +99,39 @@ def test_a_move_waits_for_a_death_a_respawn_or_its_deadline(game: Game, daemon: 
     assert [(p.alive, p.misplaced) for p in (dead, dies)] == [(True, False)] * 2
 
 
-def test_a_cancelled_move_is_forgotten(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=3)
-    daemon.order("cancel", order="m-1")
-    poll(game)
-    seconds_of_play(game, 4)
-    assert red[0].team == RED
-    assert daemon.results() == {}
-
-
-@pytest.mark.parametrize("end", ["round", "leave", "spectate", "unknown"])
-def test_a_move_that_makes_no_sense_any_more_fails(game: Game, daemon: Daemon, koth: Plugin, end: str) -> None:
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    if end == "unknown":
+@pytest.mark.parametrize(
+    ("end", "results"),
+    [
+        ("the round's", {"m-1": "no_round"}),
+        ("they leave", {"m-1": "left"}),
+        ("they watch", {"m-1": "left"}),
+        ("nobody has this id", {"m-1": "left"}),
+        ("an admin's off", {"m-1": "off"}),
+        ("a cancel", {}),
+    ],
+)
+def test_a_move_that_makes_no_sense_any_more_fails_and_a_cancelled_one_is_forgotten(
+    game: Game, daemon: Daemon, plugin: Plugin, end: str, results: dict[str, str]
+) -> None:
+    red, _ = begin(game, "koth_harvest_final", 3, 1)
+    if end == "nobody has this id":
         red[0].steamid += 5000
     move(game, daemon, red[0], "blu", deadline=3)
-    if end == "round":
+    if end == "the round's":
         game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    elif end == "leave":
+    elif end == "they leave":
         game.leave(red[0])
-    elif end == "spectate":
+    elif end == "they watch":
         game.join(red[0], "spectate")
+    elif end == "an admin's off":
+        daemon.sticky["enabled"] = False
+        poll(game)
+    elif end == "a cancel":
+        daemon.order("cancel", order="m-1")
+        poll(game)
     seconds_of_play(game, 4)
-    assert daemon.results() == {"m-1": "no_round" if end == "round" else "left"}
+    assert daemon.results() == results
     assert red[0].team != BLU
-
-
-def test_a_move_that_was_due_is_not_carried_out_after_an_admin_switched_it_off(
-    game: Game, daemon: Daemon, koth: Plugin
-) -> None:
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=3)
-    daemon.sticky["enabled"] = False
-    poll(game)
-    seconds_of_play(game, 4)
-    assert red[0].team == RED
-    assert daemon.results() == {"m-1": "off"}
-
-
-def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    daemon.order("move", order="m-1", id=ids(red)[0], side="blu", deadline=1.0)
-    poll(game)
-    seconds_of_play(game, 2)
-    assert red[0].team == BLU
-    assert daemon.results() == {"m-1": ""}
 
 
 # When nobody may be moved.
@@ -173,10 +142,7 @@ SHORT = replace(KOTH, length=60)
 def sudden_death(game: Game) -> Sides:
     """Four against two in Sudden Death (State_Enter_STALEMATE, teamplayroundbased_gamerules.cpp)."""
     game.sm.convars["mp_stalemate_enable"].set("1")
-    game.start_map("cp_badlands")
-    sides = crowd(game, 4, 2)
-    go_live(game)
-    return sides
+    return begin(game, "cp_badlands", 4, 2)
 
 
 @pytest.mark.parametrize("when", ["before", "death", "in it"])
@@ -243,9 +209,7 @@ def test_koths_end_is_that_of_the_owners_clock_and_told_when_it_changes(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
     """CKothLogic::InputRoundSpawn (tf_gamerules.cpp): two clocks, m_hRedKothTimer and m_hBlueKothTimer, both paused."""
-    game.start_map("koth_harvest_final", SHORT)
-    crowd(game, 4, 2)
-    play.go_live(game)
+    begin(game, "koth_harvest_final", 4, 2, SHORT)
     seconds_of_play(game, 3)
     assert told(daemon)[-1][0] is None  # nobody owns the hill
     daemon.forget()
@@ -265,9 +229,7 @@ def test_koths_end_is_that_of_the_owners_clock_and_told_when_it_changes(
 
 def test_overtime_is_told_and_so_is_its_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     """m_bInOvertime: CTeamRoundTimer::RoundTimerThink (teamplay_round_timer.cpp)."""
-    game.start_map("koth_harvest_final", SHORT)
-    red, _ = crowd(game, 4, 2)
-    play.go_live(game)
+    red, _ = begin(game, "koth_harvest_final", 4, 2, SHORT)
     play.capture(game, BLU, 0)
     seconds_of_play(game, 55)
     game.points.start_capture(0, RED, red[:1])
@@ -286,9 +248,7 @@ def test_overtime_is_told_and_so_is_its_end(game: Game, daemon: Daemon, plugin: 
 
 
 def test_a_capture_that_adds_time_is_told(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_gorge")
-    crowd(game, 3, 3)
-    play.go_live(game)
+    begin(game, "cp_gorge", 3, 3)
     seconds_of_play(game, 2)
     before = told(daemon)[-1][0]
     daemon.forget()
@@ -305,9 +265,7 @@ def test_a_clock_that_began_to_run_meanwhile_stops_a_move(
     game: Game, daemon: Daemon, plugin: Plugin, quiet: float, result: str, reloaded: bool
 ) -> None:
     """The order came while the other side's clock ran: the daemon does not know yet that the round ends soon."""
-    game.start_map("koth_harvest_final", SHORT)
-    red, _ = crowd(game, 4, 2)
-    play.go_live(game)
+    red, _ = begin(game, "koth_harvest_final", 4, 2, SHORT)
     play.capture(game, BLU, 0)
     seconds_of_play(game, 45)
     play.capture(game, RED, 0)

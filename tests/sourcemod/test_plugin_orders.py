@@ -6,11 +6,14 @@ from tests.sourcemod.answerer import (
     Daemon,
     Json,
     Sides,
+    begin,
     crowd,
+    frozen,
     ids,
     in_freeze,
     placing,
     poll,
+    roster,
     seat,
     seconds_of_play,
     settle,
@@ -22,9 +25,7 @@ from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, Rea
 
 @pytest.mark.parametrize("map_name", ["arena_well", "cp_gorge", "koth_harvest_final", "ctf_2fort"])
 def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugin: Plugin, map_name: str) -> None:
-    game.start_map(map_name)
-    red, blu = crowd(game, 3, 3)
-    in_freeze(game)
+    red, blu = frozen(game, map_name, 3, 3)
     red[0].set("m_iFrags", 7)
     before = len(game.history)
     assign(game, daemon, [red[0], blu[0], blu[1]], [red[1], red[2], blu[2]])
@@ -41,10 +42,9 @@ def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugi
 
 
 def test_of_a_scramble_players_read_one_line_and_the_game_announces_it_if_it_moves_anybody(
-    game: Game, daemon: Daemon, koth: Plugin
+    game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    red, blu = crowd(game, 2, 2)
-    in_freeze(game)
+    red, blu = frozen(game, "koth_harvest_final", 2, 2)
     assign(game, daemon, red, blu, purpose="scramble")
     assert daemon.results() == {"a-1": ""}
     assert "teamplay_alert" not in game.events()
@@ -62,9 +62,7 @@ def test_a_scramble_inside_setup_time_gives_all_of_it_back(
     game: Game, daemon: Daemon, plugin: Plugin, moment: str
 ) -> None:
     """Who was moved has lost what they built in it."""
-    game.start_map("cp_gorge")
-    red, blu = crowd(game, 2, 2)
-    in_freeze(game)
+    red, blu = frozen(game, "cp_gorge", 2, 2)
     game.advance(45)
     timer = game.clocks.active
     assert timer is not None
@@ -118,58 +116,65 @@ def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Da
 
 
 def test_players_who_sit_out_watch_and_wait(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    red, blu = crowd(game, 3, 2)
-    in_freeze(game)
+    red, blu = frozen(game, "arena_well", 3, 2)
     assign(game, daemon, red[:2], blu, bench=[red[2]])
     assert red[2].team == SPECTATOR
     assert unharmed(*red)
     assert daemon.events("side_changed")[-1] | {"at": 0} == {
         "kind": "side_changed", "at": 0, "id": ids(red)[2], "side": "none", "waiting": True, "ready": True,
     }  # fmt: skip
-    daemon.once["want"] = ["roster"]
-    poll(game)
-    lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
-    assert lines[ids(red)[2]]["waiting"]
+    assert roster(game, daemon)[ids(red)[2]]["waiting"]
     assign(game, daemon, [red[0], red[2]], blu, bench=[red[1]])
     assert (red[2].team, red[2].alive) == (RED, True)
     assert red[1].team == SPECTATOR
 
 
-def test_somebody_without_a_class_is_moved_and_offered_one(game: Game, daemon: Daemon, koth: Plugin) -> None:
+def test_in_the_freeze_a_medic_who_is_moved_starts_without_a_charge_and_who_has_no_class_is_offered_one(
+    game: Game, daemon: Daemon, koth: Plugin
+) -> None:
+    """As everybody does: CWeaponMedigun::WeaponReset (tf_weapon_medigun.cpp)."""
     red, blu = crowd(game, 2, 2)
+    game.advance(1)
+    game.command(red[0], "joinclass medic")
     new = game.connect("New")
     game.join(new, "red")
     in_freeze(game)
-    assign(game, daemon, red, [*blu, new])
+    red[0].charge = 0.75
+    assign(game, daemon, [red[1], blu[0]], [red[0], blu[1], new])
+    assert (red[0].team, red[0].alive, red[0].charge) == (BLU, True, 0)
     assert (new.team, new.alive) == (BLU, False)
     game.command(new, "joinclass medic")
     assert new.alive
 
 
 @pytest.mark.parametrize(
-    ("go_on", "reason"),
-    [(play.go_live, "live"), (lambda game: game.advance(0.1), ""), (None, "no_round")],
-    ids=["running", "freeze", "over"],
+    ("map_name", "when", "moment", "reason"),
+    [
+        ("koth_harvest_final", "freeze", "freeze", ""),
+        ("koth_harvest_final", "running", "freeze", "live"),
+        ("koth_harvest_final", "over", "freeze", "no_round"),
+        ("koth_harvest_final", "off by an admin", "freeze", "off"),
+        ("arena_well", "running", "now", "live"),  # it revives nobody
+    ],
 )
-def test_a_split_for_the_freeze_time_waits_for_no_other(
-    game: Game, daemon: Daemon, koth: Plugin, go_on: object, reason: str
+def test_a_split_waits_for_no_other_moment(
+    game: Game, daemon: Daemon, plugin: Plugin, map_name: str, when: str, moment: str, reason: str
 ) -> None:
-    red, blu = crowd(game, 1, 1)
+    game.start_map(map_name)
+    red, blu = crowd(game, 2, 2)
+    daemon.sticky["enabled"] = when != "off by an admin"
     in_freeze(game)
-    if callable(go_on):
-        go_on(game)
-    else:
+    if when in ("running", "over"):
         play.go_live(game)
+    if when == "over":
         game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    assign(game, daemon, blu, red)
+    assign(game, daemon, blu, red, moment=moment)
     assert daemon.results() == {"a-1": reason}
     assert red[0].team == (RED if reason else BLU)
 
 
-def test_a_split_for_now_goes_through_in_the_middle_of_a_round(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 2, 2)
-    play.go_live(game)
+def test_a_split_for_now_goes_through_in_the_middle_of_a_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    red, blu = begin(game, "koth_harvest_final", 2, 2)
     play.kill(game, red[0], blu[1])
     assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
     assert daemon.results() == {"a-1": ""}
@@ -178,18 +183,8 @@ def test_a_split_for_now_goes_through_in_the_middle_of_a_round(game: Game, daemo
     assert red[0].frags == 1
 
 
-def test_a_running_arena_round_revives_no_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    red, blu = crowd(game, 2, 2)
-    play.go_live(game)
-    assign(game, daemon, blu, red, moment="now")
-    assert daemon.results() == {"a-1": "live"}
-    assert red[0].team == RED
-
-
-def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 2, 2)
-    in_freeze(game)
+def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    red, blu = frozen(game, "koth_harvest_final", 2, 2)
     game.leave(red[0])
     assign(game, daemon, [red[0], blu[0]], [red[1], blu[1]])
     assert daemon.results() == {"a-1": "left"}
@@ -219,9 +214,7 @@ def test_who_is_held_stays_and_is_named_until_they_are_free(
 
     Of players on a side; a coach is on none.
     """
-    game.start_map("pass_brickyard")
-    red, blu = crowd(game, 2, 2)
-    play.go_live(game)
+    red, blu = begin(game, "pass_brickyard", 2, 2)
     move(game, daemon, red[0], "blu", deadline=3, order="waits")
     hold(game, red[0], why)
     seconds_of_play(game, 4)
@@ -251,10 +244,9 @@ def test_who_is_held_stays_and_is_named_until_they_are_free(
 
 
 def test_whom_another_plugin_puts_back_is_named_though_nothing_holds_them(
-    game: Game, daemon: Daemon, koth: Plugin
+    game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    red, blu = crowd(game, 2, 2)
-    play.go_live(game)
+    red, blu = begin(game, "koth_harvest_final", 2, 2)
     stubborn = red[0]
     game.sm.listen("Equipoise_OnAssign", lambda *_: stubborn.set_condition(GHOST, True) or 0)
     assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]], moment="now")
@@ -263,21 +255,12 @@ def test_whom_another_plugin_puts_back_is_named_though_nothing_holds_them(
     assert [p.team for p in red + blu] == [RED, RED, RED, BLU]
 
 
-def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    """As everybody does: CWeaponMedigun::WeaponReset (tf_weapon_medigun.cpp)."""
-    red, blu = crowd(game, 2, 2)
-    game.advance(1)
-    game.command(red[0], "joinclass medic")
-    in_freeze(game)
-    red[0].charge = 0.75
-    assign(game, daemon, [red[1], blu[0]], [red[0], blu[1]])
-    assert (red[0].team, red[0].alive, red[0].charge) == (BLU, True, 0)
-
-
-def test_a_result_is_sent_until_it_is_answered(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(game, daemon, red[0], "blu", deadline=1)
+def test_a_move_without_a_reason_is_carried_out_and_its_result_sent_until_it_is_answered(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    red, _ = begin(game, "koth_harvest_final", 3, 1)
+    daemon.order("move", order="m-1", id=ids(red)[0], side="blu", deadline=1.0)
+    poll(game)
     game.sm.http.offline = True
     game.advance(20)
     assert red[0].team == BLU
@@ -311,21 +294,10 @@ def test_another_plugin_may_forbid_a_split_a_move_a_lock_and_a_placement(
     assert daemon.events("side_wanted")
 
 
-def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    red, blu = crowd(game, 1, 1)
-    daemon.sticky["enabled"] = False
-    in_freeze(game)
-    assign(game, daemon, blu, red)
-    assert daemon.results() == {"a-1": "off"}
-    assert red[0].team == RED
-
-
 def test_two_splits_in_one_answer_are_carried_out_one_after_the_other(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("arena_well")
-    red, blu = crowd(game, 3, 3)
-    in_freeze(game)
+    red, blu = frozen(game, "arena_well", 3, 3)
     for order, teams in (("a", (red[:1], blu[:1], red[1:] + blu[1:])), ("b", (blu, red, []))):
         sides = dict(zip(("red", "blu", "bench"), map(ids, teams), strict=True))
         daemon.order("assign", order=order, reason=WHY, moment="freeze", **sides)

@@ -2,17 +2,14 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from equipoise.core.model import MOST_PLAYERS
 from equipoise.wire.codec import decode_batch
-from tests.sourcemod.answerer import Daemon, crowd, go_live, ids, poll, seat, seconds_of_play, settle, win
+from tests.sourcemod.answerer import Daemon, Json, begin, crowd, ids, poll, roster, seat, seconds_of_play, settle, win
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-
-Json = dict[str, Any]
 
 
 def ended(daemon: Daemon) -> Json:
@@ -21,19 +18,10 @@ def ended(daemon: Daemon) -> Json:
     return game_round
 
 
-def roster(game: Game, daemon: Daemon) -> dict[str, Json]:
-    """The daemon asks for a roster: its lines by player id."""
-    daemon.once["want"] = ["roster"]
-    for _ in range(2):
-        poll(game)
-    return {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
-
-
 def test_a_player_who_leaves_comes_back_or_changes_side_keeps_their_seconds(
-    game: Game, daemon: Daemon, koth: Plugin
+    game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    (crosses, leaves, watches), (returns, _) = crowd(game, 3, 2)
-    play.go_live(game)
+    (crosses, leaves, watches), (returns, _) = begin(game, "koth_harvest_final", 3, 2)
     game.advance(10)
     game.join(crosses, "blue")
     settle(game)
@@ -61,9 +49,7 @@ def test_a_player_who_leaves_comes_back_or_changes_side_keeps_their_seconds(
 def test_of_more_players_than_a_round_may_have_those_who_played_longest_are_told(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("koth_harvest_final")
-    red, blu = crowd(game, 2, 2)
-    play.go_live(game)
+    red, blu = begin(game, "koth_harvest_final", 2, 2)
     stayed: dict[str, float] = {}
     # As many at a time as there are slots: a batch for each would take seconds.
     for first in range(0, 134, 18):
@@ -150,9 +136,8 @@ def test_a_player_who_connects_while_their_old_connection_times_out_is_there_onc
     settle(game)
     assert [event["by"] for event in daemon.events("command")] == [str(ann.steamid)]
     for _ in range(2):
-        roster(game, daemon)
-        (line,) = daemon.events("roster")[-1]["players"]
-        assert (line["id"], line["side"]) == (str(ann.steamid), "none")
+        sides = {player: line["side"] for player, line in roster(game, daemon).items()}
+        assert sides == {str(ann.steamid): "none"}
         if ghost in game.humans():
             game.leave(ghost)
             settle(game)
@@ -160,10 +145,9 @@ def test_a_player_who_connects_while_their_old_connection_times_out_is_there_onc
 
 
 def test_who_takes_a_leavers_slot_and_is_unknown_to_steam_is_not_the_leaver(
-    game: Game, daemon: Daemon, koth: Plugin
+    game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    red, _ = crowd(game, 2, 2)
-    play.go_live(game)
+    red, _ = begin(game, "koth_harvest_final", 2, 2)
     slot, left = red[0].index, str(red[0].steamid)
     game.leave(red[0])
     stranger = game.connect("Stranger", authorize=False)
@@ -192,9 +176,7 @@ def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, 
 def test_switched_sides_are_reported_once_and_before_rosters_show_them(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("cp_gorge")
-    red, _ = crowd(game, 2, 2)
-    play.go_live(game)
+    red, _ = begin(game, "cp_gorge", 2, 2)
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
     daemon.forget()
@@ -207,9 +189,7 @@ def test_switched_sides_are_reported_once_and_before_rosters_show_them(
 
 
 def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_dustbowl")
-    red, blu = crowd(game, 2, 1)
-    play.go_live(game)
+    red, blu = begin(game, "cp_dustbowl", 2, 1)
     game.advance(10)
     watcher = ids(red)[1]
     game.join(red[1], "spectate")
@@ -300,9 +280,7 @@ def since(game: Game, daemon: Daemon) -> dict[str, int]:
 
 
 def test_the_roster_says_how_long_ago_a_player_captured_or_defended(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("ctf_2fort")
-    red, blu = crowd(game, 4, 4)
-    play.go_live(game)
+    red, blu = begin(game, "ctf_2fort", 4, 4)
     play.capture_flag(game, red[0])
     game.advance(10)
     play.pick_up_flag(game, red[1])
@@ -314,9 +292,7 @@ def test_the_roster_says_how_long_ago_a_player_captured_or_defended(game: Game, 
 def test_all_who_capture_a_point_together_and_who_blocks_a_capture_are_told(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("cp_badlands")
-    red, blu = crowd(game, 4, 4)
-    play.go_live(game)
+    red, blu = begin(game, "cp_badlands", 4, 4)
     play.capture(game, RED, 2, *red[:3])
     game.advance(4)
     game.fire("teamplay_capture_blocked", cp=2, cpname="point 2", blocker=red[3].index, victim=blu[0].index)
@@ -328,9 +304,7 @@ def test_all_who_capture_a_point_together_and_who_blocks_a_capture_are_told(
 def test_the_roster_says_when_the_maps_time_is_over_and_comes_anew_when_that_changes(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("arena_well")
-    crowd(game, 2, 2)
-    play.go_live(game)
+    begin(game, "arena_well", 2, 2)
     roster(game, daemon)
     assert "map_ends_in" not in daemon.events("roster")[-1]
     daemon.forget()
@@ -347,9 +321,7 @@ def test_the_roster_says_when_the_maps_time_is_over_and_comes_anew_when_that_cha
 def test_a_capture_is_told_with_the_next_poll_and_that_of_a_player_who_is_to_be_moved_at_once(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("ctf_2fort")
-    red, _ = crowd(game, 4, 4)
-    go_live(game)
+    red, _ = begin(game, "ctf_2fort", 4, 4)
     daemon.forget()
     play.capture_flag(game, red[0])
     settle(game)
@@ -372,9 +344,7 @@ def test_a_capture_is_told_with_the_next_poll_and_that_of_a_player_who_is_to_be_
 def test_uneven_sides_bring_the_roster_along_and_a_timer_that_runs_says_when_the_round_ends(
     game: Game, daemon: Daemon, plugin: Plugin, prop: str
 ) -> None:
-    game.start_map("cp_gorge")
-    _, blu = crowd(game, 3, 3)
-    go_live(game)
+    _, blu = begin(game, "cp_gorge", 3, 3)
     shown = game.objective.props["m_iTimerToShowInHUD"]  # type: ignore[union-attr]
     timer = game.entities.get(shown)  # type: ignore[arg-type]
     assert timer is not None

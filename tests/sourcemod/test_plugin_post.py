@@ -1,13 +1,14 @@
 """How the plugin talks: retries, the ring, refusals, garbled answers, and what it leaves behind."""
 
 import json
-from typing import Any
 
 import pytest
 
 from tests.sourcemod.answerer import (
     REPORTED,
     Daemon,
+    Json,
+    begin,
     complaints,
     crowd,
     go_live,
@@ -22,8 +23,6 @@ from tests.sourcemod.answerer import (
 )
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-
-Json = dict[str, Any]
 
 
 def test_it_polls_when_the_daemon_said_and_at_once_after_a_nudge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -74,9 +73,7 @@ def test_no_answer_is_retried_once_as_it_was_and_then_given_up_and_silence_is_lo
 
 
 def test_a_daemon_that_comes_back_in_the_freeze_time_can_still_act(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    crowd(game, 2, 2)
-    play.go_live(game)
+    begin(game, "arena_well", 2, 2)
     game.sm.http.offline = True
     play.wipe_out(game, RED)
     game.until(lambda: game.rounds.state is State.PREROUND)
@@ -160,11 +157,10 @@ def test_without_a_secret_nothing_is_posted_and_one_error_is_logged(game: Game, 
 
 
 def test_half_an_answer_is_no_answer_and_is_asked_for_again_after_a_second(
-    game: Game, daemon: Daemon, koth: Plugin
+    game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
     """Its status is 200 all the same."""
-    crowd(game, 1, 1)
-    go_live(game)
+    begin(game, "koth_harvest_final", 1, 1)
     daemon.forget()
     daemon.cut = 1
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
@@ -188,9 +184,8 @@ def test_half_an_answer_is_no_answer_and_is_asked_for_again_after_a_second(
 @pytest.mark.parametrize(
     "body", [b"", b"<html>nginx</html>", b'{"ok": true, "orders": [{"kind": "as', b"\xff\xfe", b"[" * 500]
 )
-def test_garbled_answers_are_no_answers(game: Game, daemon: Daemon, koth: Plugin, body: bytes) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
+def test_garbled_answers_are_no_answers(game: Game, daemon: Daemon, plugin: Plugin, body: bytes) -> None:
+    begin(game, "koth_harvest_final", 1, 1)
     daemon.always = (200, body)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     seconds_of_play(game, 130)
@@ -215,9 +210,8 @@ def test_garbled_answers_are_no_answers(game: Game, daemon: Daemon, koth: Plugin
         {"cache": None, "next": -5, "orders": None, "rounds": None, "players": None, "due_if": None, "want": None},
     ],
 )
-def test_a_reply_of_wrong_types_does_no_harm(game: Game, daemon: Daemon, koth: Plugin, fields: Json) -> None:
-    _red, _ = crowd(game, 2, 2)
-    go_live(game)
+def test_a_reply_of_wrong_types_does_no_harm(game: Game, daemon: Daemon, plugin: Plugin, fields: Json) -> None:
+    _red, _ = begin(game, "koth_harvest_final", 2, 2)
     sides = {player.name: player.team for player in game.humans()}
     daemon.once = fields
     poll(game)
@@ -241,9 +235,7 @@ def test_a_refused_event_is_dropped_and_the_rest_sent_again_in_their_order(
 
 
 def test_events_that_a_map_left_unsent_are_not_sent_on_the_next(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("cp_gorge")
-    crowd(game, 2, 2)
-    go_live(game)
+    begin(game, "cp_gorge", 2, 2)
     game.sm.http.offline = True
     game.rounds.win(RED, Reason.DEFENDED)
     in_freeze(game)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, go_live, in_freeze, poll, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, begin, crowd, go_live, in_freeze, poll, seat, seconds_of_play, settle
 from tests.sourcemod.conftest import SCRIPTING
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
@@ -50,9 +50,7 @@ def recorded(text: str, when: str) -> list[str]:
 def test_a_record_has_the_events_of_a_whole_round_in_their_order_and_costs_nothing_before_and_after(
     game: Game, daemon: Daemon, plugin: Plugin, folder: Path
 ) -> None:
-    game.start_map("cp_badlands")
-    crowd(game, 2, 2)
-    go_live(game)
+    begin(game, "cp_badlands", 2, 2)
     hooks = {name: len(hooked) for name, hooked in game.sm.events.hooks.items() if hooked}
     handles = game.sm.handles.live(plugin)
     assert not [one for one in game.sm.http.sent if one.url.endswith("/healthz")]
@@ -94,10 +92,9 @@ def test_the_rest_of_a_round_the_command_came_into_is_no_whole_one(
 
 
 def test_a_record_goes_on_over_a_change_of_map_and_shows_how_clients_come_and_go(
-    game: Game, daemon: Daemon, koth: Plugin, folder: Path
+    game: Game, daemon: Daemon, plugin: Plugin, folder: Path
 ) -> None:
-    (ann,), _ = crowd(game, 1, 1)
-    play.go_live(game)
+    (ann,), _ = begin(game, "koth_harvest_final", 1, 1)
     game.rcon("sm_eq_probe")
     game.leave(ann)
     game.start_map("cp_badlands")
@@ -110,10 +107,9 @@ def test_a_record_goes_on_over_a_change_of_map_and_shows_how_clients_come_and_go
 
 
 def test_a_player_whom_the_daemon_moves_is_named_as_moved_by_us(
-    game: Game, daemon: Daemon, koth: Plugin, folder: Path
+    game: Game, daemon: Daemon, plugin: Plugin, folder: Path
 ) -> None:
-    red, _ = crowd(game, 3, 1)
-    go_live(game)
+    red, _ = begin(game, "koth_harvest_final", 3, 1)
     game.rcon("sm_eq_probe")
     play.kill(game, red[1], red[0])
     daemon.order("move", order="m", id=str(red[0].steamid), side="blu", deadline=0.0)
@@ -188,9 +184,7 @@ def test_a_daemon_that_is_away_leaves_the_round_trips_out(
 
 def test_a_probe_names_nobody_and_tells_no_secret(game: Game, daemon: Daemon, plugin: Plugin, folder: Path) -> None:
     game.sm.convars["hostname"].set("Bobs Server")
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 2, 2)
-    go_live(game)
+    red, _ = begin(game, "koth_harvest_final", 2, 2)
     game.rcon("sm_eq_probe")
     newcomer = seat(game, "Zaphod", "red")
     game.say(newcomer, "forty-two")

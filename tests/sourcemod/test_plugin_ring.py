@@ -7,9 +7,9 @@ import pytest
 
 from tests.sourcemod.answerer import (
     Daemon,
+    begin,
     complaints,
     crowd,
-    go_live,
     play_round,
     rounds_of,
     rounds_of_all,
@@ -17,8 +17,6 @@ from tests.sourcemod.answerer import (
 )
 from tests.sourcemod.rig import Game, Plugin
 from tests.sourcemod.rig.game.facts import RED, Reason
-
-Json = dict[str, Any]
 
 
 @pytest.mark.parametrize("reloads", [0, 1], ids=["", "also after a reload"])
@@ -79,10 +77,9 @@ def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(game: Game
     ids=["it is wrong", "the daemon breaks", "the daemon cannot keep it"],
 )
 def test_a_refused_round_goes_again_where_that_may_help_and_never_blocks_the_ring(
-    game: Game, daemon: Daemon, koth: Plugin, refusals: list[tuple[Any, ...]], sent: int, said: str
+    game: Game, daemon: Daemon, plugin: Plugin, refusals: list[tuple[Any, ...]], sent: int, said: str
 ) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
+    begin(game, "koth_harvest_final", 1, 1)
     daemon.forget()
     daemon.raw += [daemon.refuse(*each) for each in refusals]
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
@@ -95,9 +92,8 @@ def test_a_refused_round_goes_again_where_that_may_help_and_never_blocks_the_rin
     assert len(rounds_of_all(daemon)) == 1
 
 
-def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 1, 1)
-    go_live(game)
+def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    begin(game, "koth_harvest_final", 1, 1)
     (live,) = daemon.events("round_live")
     daemon.forget()
 

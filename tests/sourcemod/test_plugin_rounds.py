@@ -1,17 +1,15 @@
-"""Which rounds the plugin sees: waiting, phantom starts, restarts in every state, an empty server, setup time."""
+"""Which rounds the plugin sees: waiting, others' events, restarts in every state, an empty server, setup time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, go_live, in_freeze, install, poll, settle, win
+from tests.sourcemod.answerer import Daemon, begin, crowd, go_live, in_freeze, install, poll, settle, win
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
-Json = dict[str, Any]
 ROUND = ("waiting_ended", "round_started", "round_live", "round_ended")
 
 
@@ -85,9 +83,8 @@ def test_a_wait_that_an_admin_cancels_makes_a_round_of_what_is_played(
     assert reported(daemon).count("round_live") == 1
 
 
-def test_a_wait_that_an_admin_begins_again_voids_the_round(game: Game, daemon: Daemon, koth: Plugin) -> None:
-    crowd(game, 2, 2)
-    go_live(game)
+def test_a_wait_that_an_admin_begins_again_voids_the_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    begin(game, "koth_harvest_final", 2, 2)
     daemon.forget()
     set_number(game, "mp_waitingforplayers_restart", 1)
     game.advance(2.5)
@@ -101,9 +98,7 @@ def test_a_wait_that_an_admin_begins_again_voids_the_round(game: Game, daemon: D
 def test_arena_never_waits_and_plays_on_through_a_restart_although_the_game_asks_for_both(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.start_map("arena_well")
-    crowd(game, 1, 1)
-    go_live(game)
+    begin(game, "arena_well", 1, 1)
     game.rounds.set_waiting(True)  # asked for and refused, in the middle of a round
     game.rounds.set_waiting(False)
     set_number(game, "mp_restartgame", 1)
@@ -115,23 +110,7 @@ def test_arena_never_waits_and_plays_on_through_a_restart_although_the_game_asks
     assert not any(hello["waiting"] for hello in daemon.events("hello"))
 
 
-# Starts that are none, and wins that are none.
-
-
-def test_a_start_in_pregame_opens_no_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("arena_well")
-    _, blu = crowd(game, 1, 1)
-    go_live(game)
-    play.wipe_out(game, BLU)
-    game.leave(blu[0])
-    settle(game)
-    daemon.forget()
-    starts = len(game.events("teamplay_round_start"))
-    game.until(lambda: len(game.events("teamplay_round_start")) > starts, within=30)
-    assert game.rounds.state is State.PREGAME
-    settle(game)
-    assert reported(daemon) == []
-    assert daemon.events("hello")[-1]["phase"] == "idle"
+# Events of other plugins.
 
 
 def test_events_that_another_plugin_fires_change_nothing(
@@ -253,9 +232,7 @@ def test_a_restart_voids_the_round_that_runs_or_that_begins_first_and_none_that_
 
 @pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
 def test_a_restart_after_a_stage_voids_the_stage_too(game: Game, daemon: Daemon, plugin: Plugin, command: str) -> None:
-    game.start_map("cp_dustbowl")
-    _, blu = crowd(game, 1, 1)
-    go_live(game)
+    _, blu = begin(game, "cp_dustbowl", 1, 1)
     play.capture(game, BLU, 0, blu[0])
     play.capture(game, BLU, 1, blu[0])
     assert game.rounds.state is State.TEAM_WIN
@@ -273,10 +250,9 @@ def test_a_restart_after_a_stage_voids_the_stage_too(game: Game, daemon: Daemon,
 
 @pytest.mark.parametrize("waits", [30, 0])
 def test_an_empty_server_is_idle_and_one_that_fills_within_a_second_begins_anew(
-    game: Game, daemon: Daemon, koth: Plugin, waits: int
+    game: Game, daemon: Daemon, plugin: Plugin, waits: int
 ) -> None:
-    red, blu = crowd(game, 1, 1)
-    go_live(game)
+    red, blu = begin(game, "koth_harvest_final", 1, 1)
     play.capture(game, BLU, 0, blu[0])
     settle(game)
     daemon.forget()
@@ -324,9 +300,7 @@ def test_the_timer_in_the_hud_says_whether_setup_runs(game: Game, daemon: Daemon
 
 
 def test_a_map_without_a_timer_goes_by_the_games_own_flag(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("ctf_2fort")
-    crowd(game, 1, 1)
-    go_live(game)
+    begin(game, "ctf_2fort", 1, 1)
     settle(game)
     assert len(daemon.events("round_live")) == 1
 

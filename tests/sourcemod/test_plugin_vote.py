@@ -1,15 +1,18 @@
-"""A vote on new teams: the daemon's order becomes a menu, and what was chosen goes back."""
+"""A vote on new teams: the daemon's order becomes a menu, or the game's own panel where the server has NativeVotes; and
+what was chosen goes back."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, Sides, crowd, install, obliging, poll, seconds_of_play, settle
-from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.answerer import Daemon, Json, Sides, begin, crowd, install, obliging, poll, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Player, Plugin
 from tests.sourcemod.rig.game.facts import SPECTATOR
+from tests.sourcemod.rig.sm.nativevotes import NativeVotes
 
 QUESTION = "Balance the teams at the next round start?"
+NOW = {"phrase": "Equipoise_VoteQuestionNow", "args": []}
 
 
 @pytest.fixture
@@ -64,7 +67,8 @@ def sees(game: Game, player: Player) -> str:
 def ended(game: Game, daemon: Daemon) -> list[Json]:
     """The results that were reported, without their times."""
     settle(game)
-    return [{key: value for key, value in event.items() if key != "at"} for event in daemon.events("vote_ended")]
+    found = daemon.events("vote_ended")
+    return [{key: value for key, value in event.items() if key not in ("at", "kind")} for event in found]
 
 
 @pytest.mark.parametrize(("texts", "yes", "no"), [(("Yes", "No"), 1, 1), (("No",), 0, 1), (("Yes",), 1, 0), ((), 0, 0)])
@@ -78,7 +82,7 @@ def test_a_vote_ends_with_its_time_and_counts_who_voted(
     seconds_of_play(game, 9)
     assert ended(game, daemon) == []
     seconds_of_play(game, 3)
-    assert ended(game, daemon) == [{"kind": "vote_ended", "order": "v-1", "yes": yes, "no": no}]
+    assert ended(game, daemon) == [{"order": "v-1", "yes": yes, "no": no}]
 
 
 def test_everyone_who_plays_votes_in_their_language_and_the_counts_are_reported(
@@ -93,9 +97,9 @@ def test_everyone_who_plays_votes_in_their_language_and_the_counts_are_reported(
             assert sees(game, player) == QUESTION
         assert ended(game, daemon) == []
         choose(game, player, text)
-    assert ended(game, daemon) == [{"kind": "vote_ended", "order": "v-1", "yes": 3, "no": 1}]
+    assert ended(game, daemon) == [{"order": "v-1", "yes": 3, "no": 1}]
     assert daemon.results() == {}
-    order(game, daemon, "v-2", text={"phrase": "Equipoise_VoteQuestionNow", "args": []})
+    order(game, daemon, "v-2", text=NOW)
     assert [sees(game, player) for player in red] == ["Balance the teams now?", "Teams jetzt ausgleichen?"]
 
 
@@ -111,7 +115,7 @@ def test_keys_that_change_weapons_do_not_vote(game: Game, daemon: Daemon, live: 
     game.command(red[0], "menuselect 1")
     choose(game, red[1], "No")
     seconds_of_play(game, 22)
-    assert ended(game, daemon) == [{"kind": "vote_ended", "order": "v-1", "yes": 0, "no": 1}]
+    assert ended(game, daemon) == [{"order": "v-1", "yes": 0, "no": 1}]
 
 
 def asked(game: Game, daemon: Daemon) -> list[tuple[list[str], str]]:
@@ -219,9 +223,7 @@ def test_only_humans_on_a_side_or_waiting_for_one_are_asked_and_who_leaves_takes
 
 def test_in_arena_who_waits_votes_too(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     daemon.answers["side_wanted"] = obliging
-    game.start_map("arena_well")
-    crowd(game, 2, 2)
-    play.go_live(game)
+    begin(game, "arena_well", 2, 2)
     waiting = game.connect("Waiting")
     game.join(waiting, "red")
     settle(game)
@@ -340,3 +342,130 @@ def test_a_plugin_that_is_loaded_again_during_its_vote_may_hold_the_next_one(
     order(game, daemon, "v-2", seconds=5.0)
     seconds_of_play(game, 7)
     assert [event["order"] for event in ended(game, daemon)] == ["v-2"]
+
+
+# On the game's own panel, which may come, go and be unloaded at any moment.
+
+GENERIC, LOSES, FEW = 0, 3, 4
+"""What the panel says of a vote that failed (NativeVotesFail_…)."""
+
+
+@pytest.fixture
+def votes(game: Game, daemon: Daemon, live: Sides) -> NativeVotes:
+    """NativeVotes, loaded after us, in the running round."""
+    game.sm.native_votes.load()
+    return game.sm.native_votes
+
+
+def vote(votes: NativeVotes, players: list[Player], *answers: str) -> None:
+    """Players press keys, one after the other."""
+    for player, answer in zip(players, answers, strict=False):
+        votes.choose(player.index, answer)
+
+
+def test_the_question_is_on_the_games_panel_in_each_players_language_and_in_no_menu(
+    game: Game, daemon: Daemon, live: Sides, votes: NativeVotes
+) -> None:
+    red, blu = live
+    blu[0].language = "de"
+    order(game, daemon, text=NOW)
+    question, german = "Balance the teams now?", "Teams jetzt ausgleichen?"
+    assert votes.shown == {player.index: question for player in red + blu} | {blu[0].index: german}
+    assert game.sm.menus.of(red[0].index) is None
+
+
+@pytest.mark.parametrize(
+    ("fraction", "answers", "yes", "said"),
+    [
+        (0.6, ("Yes", "Yes", "Yes", "No"), 3, "The vote passed: 3 of 4 for balanced teams."),
+        (0.8, ("Yes", "Yes", "Yes", "No"), 3, LOSES),
+        (0.6, ("Yes", "No", "Yes", "No"), 2, LOSES),
+        (0.6, ("No", "No", "No", "No"), 0, LOSES),
+        (0.6, (), 0, FEW),
+    ],
+)
+def test_the_panel_shows_the_result_that_the_daemon_will_find(
+    game: Game,
+    daemon: Daemon,
+    live: Sides,
+    votes: NativeVotes,
+    fraction: float,
+    answers: tuple[str, ...],
+    yes: int,
+    said: str | int,
+) -> None:
+    red, blu = live
+    order(game, daemon, seconds=6.0, fraction=fraction)
+    vote(votes, red + blu, *answers)
+    seconds_of_play(game, 7)
+    assert ended(game, daemon) == [{"order": "v-1", "yes": yes, "no": len(answers) - yes}]
+    assert votes.told == {player.index: [said] for player in red + blu}
+    assert (votes.shown, votes.open) == ({}, [])
+
+
+def test_while_another_vote_has_the_panel_ours_fails(
+    game: Game, daemon: Daemon, live: Sides, votes: NativeVotes
+) -> None:
+    votes.issue = 2  # the game's own vote, to kick somebody
+    order(game, daemon)
+    assert daemon.results() == {"v-1": "vote_running"}
+    assert votes.shown == {}
+
+
+def test_who_leaves_takes_their_vote_along_from_the_panel_too(
+    game: Game, daemon: Daemon, live: Sides, votes: NativeVotes
+) -> None:
+    red, blu = live
+    order(game, daemon)
+    game.leave(red[0])
+    vote(votes, [red[1], *blu], "Yes", "No", "No")
+    assert ended(game, daemon) == [{"order": "v-1", "yes": 1, "no": 2}]
+    seconds_of_play(game, 6)
+    order(game, daemon, "v-2", seconds=8.0)
+    votes.choose(blu[0].index, "Yes")
+    game.leave(blu[0])
+    game.leave(blu[1])
+    seconds_of_play(game, 10)
+    assert ended(game, daemon)[1:] == [{"order": "v-2", "yes": 0, "no": 0}]
+
+
+def test_the_library_that_is_unloaded_during_the_vote_takes_the_panel_along_and_the_next_vote_is_a_menu(
+    game: Game, daemon: Daemon, live: Sides, votes: NativeVotes
+) -> None:
+    red, blu = live
+    order(game, daemon)
+    votes.choose(red[0].index, "Yes")
+    votes.unload()
+    settle(game)
+    assert daemon.results() == {"v-1": "cancelled"}
+    assert votes.told[red[0].index] == [GENERIC]
+    order(game, daemon, "v-2")
+    for player in red + blu:
+        game.sm.menus.choose(player, "Yes")
+    assert ended(game, daemon) == [{"order": "v-2", "yes": 4, "no": 0}]
+
+
+def test_a_library_that_comes_during_a_vote_waits_for_the_next(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    votes = game.sm.native_votes
+    order(game, daemon)
+    votes.load()
+    daemon.order("cancel", order="v-1")
+    poll(game)
+    assert game.sm.menus.of(red[0].index) is None
+    order(game, daemon, "v-2")
+    assert set(votes.shown.values()) == {QUESTION}
+    vote(votes, red + blu, *["Yes"] * 4)
+    assert ended(game, daemon) == [{"order": "v-2", "yes": 4, "no": 0}]
+
+
+def test_what_the_library_says_of_the_delay_between_votes_is_kept_too(
+    game: Game, daemon: Daemon, live: Sides, votes: NativeVotes
+) -> None:
+    red, _ = live
+    order(game, daemon, seconds=6.0)
+    seconds_of_play(game, 7)
+    daemon.forget()
+    game.say(red[0], "!scramble")
+    assert red[0].chat[-1] == "[SM] The next vote may start in 29 seconds"
+    assert daemon.events("command") == []
