@@ -78,11 +78,11 @@ def test_a_batch_whose_answer_is_lost_by_the_reload_is_sent_again_as_it_was(
     game: Game, daemon: Daemon, plugin: Plugin, live: Sides
 ) -> None:
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    game.sm.http.patience = 0.0
+    game.sm.http.held = True
     game.until(lambda: game.sm.http.flying and "round_ended" in game.sm.http.sent[-1].body, within=2)
     game.frame()
     game.reload(plugin)
-    game.sm.http.patience = None
+    game.sm.http.held = False
     settle(game)
     first, again = [batch for batch in daemon.batches if any(e["kind"] == "round_ended" for e in batch["events"])]
     assert again == first

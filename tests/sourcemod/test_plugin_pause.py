@@ -64,12 +64,12 @@ def test_a_batch_whose_answer_fell_into_the_pause_is_sent_again_as_it_was(
     game: Game, daemon: Daemon, live: Sides, plugin: Plugin
 ) -> None:
     game.say(live[0][0], "!rank")
-    game.sm.http.patience = 0.0
+    game.sm.http.held = True
     game.frame()
     game.frame()
     assert game.sm.http.flying
     game.sm.pause(plugin)
-    game.sm.http.patience = 5.0
+    game.sm.http.held = False
     game.advance(1)
     game.sm.resume(plugin)
     game.advance(DUE)
