@@ -22,11 +22,11 @@ from equipoise.web.players import (
     Top,
     Undo,
     find_players,
+    known_player,
     reset_player,
     set_player,
     show_player,
     show_top,
-    shown_player,
     undo_edit,
 )
 from equipoise.web.pools import BehindPlace, show_season, show_seasons
@@ -122,7 +122,7 @@ async def _pool(visit: Visit, name: str | None) -> str:
     if name is None and len(pools) > 1:
         for pool in pools.values():
             try:
-                await shown_player(visit.request(), pool, visit.path["id"])
+                await known_player(visit.request(), pool, visit.path["id"])
             except ScriptError:
                 continue
             return pool.name

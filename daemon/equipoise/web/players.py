@@ -132,7 +132,7 @@ class PlayerFound(Ok, frozen=True):
 async def show_player(request: Request) -> PlayerFound:
     """One player who was seen in the pool."""
     services, pool = request.services, request.services.pool(request.query.pool)
-    summary = await pool.looked_up(await shown_player(request, pool, request.path["id"]))
+    summary = await pool.looked_up(await known_player(request, pool, request.path["id"]))
     names = await names_of(pool, (summary.id,))
     (player,) = await all_seen(services, pool, [replace(summary, name=names.get(summary.id))])
     return PlayerFound(pool=pool.name, player=player, **await _standing(pool, player.id))
@@ -312,7 +312,8 @@ async def reset_player(request: Request) -> PlayerEdited:
 
 async def _edit(request: Request, rating: float | None, *, new: bool, version: int | None, trial: bool) -> PlayerEdited:
     pool, text = request.services.pool(request.query.pool), request.path["id"]
-    player = await (player_id if new or is_bot(PlayerId(text)) else known_player)(pool, text)
+    anybody = new or is_bot(PlayerId(text))
+    player = await (player_id(pool, text) if anybody else known_player(request, pool, text))
     try:
         edit = await pool.edit(player, rating, request.caller.who, version=version, trial=trial)
     except RatingError as error:
@@ -349,7 +350,7 @@ class EditUndone(Ok, frozen=True, kw_only=True):
 async def undo_edit(request: Request) -> EditUndone:
     """Take back the last edit of a player; when it was taken back already, apply it again."""
     pool = request.services.pool(request.query.pool)
-    player, body = await known_player(pool, request.path["id"]), request.body
+    player, body = await known_player(request, pool, request.path["id"]), request.body
     version = await pool.stored_version(player)  # before the trial: what changes meanwhile is noticed by the edit
     revision = await pool.undo(player, request.caller.who, version=body.version, trial=body.dry_run)
     edit = revision.undone
@@ -463,15 +464,11 @@ def without_ids(text: bytes, concealed: Iterable[PlayerId]) -> bytes:
     return text
 
 
-async def shown_player(request: Request, pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
-    """Return the player whom a text means, as `known_player`; one who is hidden was never seen."""
-    return await known_player(pool, text, path=path, concealed=await concealed_from(request))
-
-
-async def known_player(
-    pool: Pool, text: str, *, path: str = "{id}", concealed: Collection[PlayerId] = frozenset()
-) -> PlayerId:
-    """Return the player whom a text means; ScriptError 404, too, where they were never seen in this pool."""
+async def known_player(request: Request, pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
+    """Return the player whom a text means; ScriptError 404, too, where they were never seen in this pool, or are hidden
+    from this caller.
+    """
+    concealed = await concealed_from(request)
     player = await player_id(pool, text, path=path, concealed=concealed)
     if player in concealed or not await pool.known(player):
         raise ScriptError("not_found", f"{player} was never seen here (pool {pool.name})", path=path, status=404)

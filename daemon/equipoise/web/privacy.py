@@ -89,7 +89,7 @@ class PersonExported(Ok, frozen=True):
 async def export_person(request: Request) -> PersonExported:
     """Everything that is stored about one person."""
     services = request.services
-    player = await known_player(services.pool(request.query.pool), request.path["id"])
+    player = await known_player(request, services.pool(request.query.pool), request.path["id"])
     for host in services.hosts.values():
         host.write_down()
     return PersonExported(player=player, tables=await services.store.rows_about(player))
@@ -136,7 +136,7 @@ async def forget_person(request: Request) -> PersonForgotten:
     """Put a stand-in in a person's place everywhere, in all pools; nobody else's rating changes."""
     services, body = request.services, request.body
     pools, hosts = services.pools.values(), services.hosts.values()
-    player = await known_player(services.pool(request.query.pool), request.path["id"])
+    player = await known_player(request, services.pool(request.query.pool), request.path["id"])
     people.refuse_present(player, hosts)
     if body.dry_run:
         return await _before_forgetting(request, player)

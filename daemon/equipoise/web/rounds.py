@@ -21,7 +21,7 @@ from equipoise.service.pool import Pool
 from equipoise.store.listings import EditOf, Played, StoredMatch
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
-from equipoise.web.players import InPool, Replay, concealed_from, names_of, replay_of, shown_player
+from equipoise.web.players import InPool, Replay, concealed_from, known_player, names_of, replay_of
 from equipoise.web.routes import (
     ADMINS,
     LARGEST,
@@ -224,7 +224,7 @@ async def list_rounds(request: Request) -> Rounds:
         rows = await services.store.rounds(server, query.before, query.limit, map_name=query.map)
     else:
         pool = services.pool(query.pool)
-        player = await shown_player(request, pool, query.player, path="?player")
+        player = await known_player(request, pool, query.player, path="?player")
         history = await services.store.played(pool.name, player, server, query.before, query.limit, query.map)
         rows = [row for row, _ in history]
     rows, before = page(rows, query, lambda row: row.at, lambda row: row.number)
@@ -313,7 +313,7 @@ async def show_history(request: Request) -> History:
     """The rated rounds of a player, newest first."""
     services, query = request.services, request.query
     pool = services.pool(query.pool)
-    player = await shown_player(request, pool, request.path["id"])
+    player = await known_player(request, pool, request.path["id"])
     server = None if query.server is None else ServerId(query.server)
     history = await services.store.played(pool.name, player, server, query.before, query.limit)
     rows, before = page(history, query, lambda row: row[0].at, lambda row: row[0].number)
@@ -360,7 +360,7 @@ class Curve(OfOne, frozen=True, kw_only=True):
 async def show_curve(request: Request) -> Curve:
     """The rating of a player over all their rated rounds, and what admins and jobs made of it."""
     pool = request.services.pool(request.query.pool)
-    player, store = await shown_player(request, pool, request.path["id"]), request.services.store
+    player, store = await known_player(request, pool, request.path["id"]), request.services.store
     rounds = await store.ratings_of(pool.name, player)
     edits = await store.edits_of(pool.name, player, None, MOST_EDITS)
     numbers, ratings = [number for number, _, _ in rounds], [rating for _, rating, _ in rounds]
@@ -448,7 +448,7 @@ async def show_mates(request: Request) -> Mates:
     """The others in the last rated rounds of a player, with and against them."""
     query = request.query
     pool = request.services.pool(query.pool)
-    player = await shown_player(request, pool, request.path["id"])
+    player = await known_player(request, pool, request.path["id"])
     hidden_ids = await concealed_from(request)
     company = await request.services.store.company(pool.name, player, query.rounds)
     rows = sorted((row for row in company if row.id not in hidden_ids), key=lambda row: (-row.rounds, row.id))
