@@ -234,7 +234,6 @@ class _Sender:
             url = f"{base}/messages/{number}{query and f'?{query}'}"
             if (await self._deliver("PATCH", url, body)).verdict != "gone":
                 return
-            del messages[name]
         answer = await self._deliver("POST", f"{base}?{query and f'{query}&'}wait=true", body)
         if answer.message is not None:
             messages[name] = answer.message
