@@ -324,3 +324,9 @@ def complaints(game: Game) -> list[str]:
 def rounds_of_all(daemon: Daemon) -> list[str]:
     """Ids of all rounds that were reported, in order."""
     return [event["round"] for event in daemon.events("round_ended")]
+
+
+def ended(daemon: Daemon) -> Json:
+    """The `round_ended` event; there must be exactly one."""
+    (game_round,) = daemon.events("round_ended")
+    return game_round

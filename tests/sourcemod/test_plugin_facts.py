@@ -8,15 +8,9 @@ import pytest
 
 from equipoise.core.events import RoundEnded
 from equipoise.wire import decode_batch
-from tests.sourcemod.answerer import Daemon, Json, begin, frozen, go_live, ids, in_freeze, install, settle, win
+from tests.sourcemod.answerer import Daemon, Json, begin, ended, frozen, go_live, ids, in_freeze, install, settle, win
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-
-
-def ended(daemon: Daemon) -> Json:
-    """The one round of the test, as reported."""
-    (game_round,) = daemon.events("round_ended")
-    return game_round
 
 
 def test_a_batch_says_who_sends_it_and_a_new_map_is_introduced_with_its_own_session(

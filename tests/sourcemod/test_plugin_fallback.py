@@ -356,7 +356,7 @@ def test_it_fits_a_cache_as_the_daemon_would(
 
 
 @pytest.mark.parametrize("map_name", ["koth_harvest_final", "arena_well"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [3, 10, 13, 18])  # two are held, or three; for those of the last no split fits
 def test_who_is_held_or_immune_stays_by_the_daemons_own_law(
     game: Game, daemon: Daemon, plugin: Plugin, map_name: str, seed: int
 ) -> None:

@@ -7,15 +7,21 @@ import pytest
 
 from equipoise.core.model import MOST_PLAYERS
 from equipoise.wire.codec import decode_batch
-from tests.sourcemod.answerer import Daemon, Json, begin, crowd, ids, poll, roster, seat, seconds_of_play, settle, win
+from tests.sourcemod.answerer import (
+    Daemon,
+    begin,
+    crowd,
+    ended,
+    ids,
+    poll,
+    roster,
+    seat,
+    seconds_of_play,
+    settle,
+    win,
+)
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-
-
-def ended(daemon: Daemon) -> Json:
-    """The `round_ended` event; there must be exactly one."""
-    (game_round,) = daemon.events("round_ended")
-    return game_round
 
 
 def test_a_player_who_leaves_comes_back_or_changes_side_keeps_their_seconds(
