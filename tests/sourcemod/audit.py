@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ import pytest
 from tests.sourcemod.answerer import settle
 from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, Mode
-from tests.sourcemod.sessions import Evening
+from tests.sourcemod.sessions import Evening, NewEvening
 
 _SIDES = {"a": RED, "b": BLU, None: 0}
 
@@ -100,7 +99,7 @@ class Session:
 
     def __init__(
         self,
-        new_evening: Callable[..., Evening],
+        new_evening: NewEvening,
         map_name: str,
         *,
         players: int = 6,

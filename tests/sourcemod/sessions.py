@@ -141,9 +141,11 @@ class Evening:
         return [one for one in reversed(found) if not kinds or one["kind"] in kinds]
 
 
-def live(
-    new_evening: Callable[..., Evening], players: int, map_name: str = "koth_harvest_final", settings: str = ""
-) -> Evening:
+NewEvening = Callable[..., Evening]
+"""What the fixture `new_evening` is."""
+
+
+def live(new_evening: NewEvening, players: int, map_name: str = "koth_harvest_final", settings: str = "") -> Evening:
     """A running round after waiting's scramble; all players are equally good."""
     evening = new_evening(map_name, settings)
     for number in range(players):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig.game.facts import RED, SIDES
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import NewEvening
 
 
 def test_two_players_begin_and_five_play_on(new_evening: NewEvening) -> None:

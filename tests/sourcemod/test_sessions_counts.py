@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ from equipoise.store import past
 from tests.daemons import RealDaemon
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import NewEvening
 
 
 def command(daemon: RealDaemon, *words: str | Path) -> Any:

@@ -16,9 +16,7 @@ from tests.sourcemod.rig import Game
 from tests.sourcemod.rig.game import play
 from tests.sourcemod.rig.game.facts import BLU, RED
 from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import Evening, NewEvening
 
 pytestmark = pytest.mark.slow
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tests.sourcemod.answerer import settle
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import NewEvening
 
 
 def test_who_is_held_stays_in_a_scramble_and_while_a_gap_is_closed(new_evening: NewEvening) -> None:

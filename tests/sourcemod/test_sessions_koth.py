@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig.game.facts import BLU, KOTH, RED
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import NewEvening
 
 SHORT = replace(KOTH, length=15)
 WAITING = "Waiting For Players is over"

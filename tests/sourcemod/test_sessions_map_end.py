@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import NewEvening
 
 WAITING = "Waiting For Players is over"
 NOTHING = "the losing side captured nothing"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -20,9 +19,7 @@ from tests.sourcemod.rig.game.facts import (
     State,
     opponent,
 )  # fmt: skip
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import NewEvening
 
 WAITING = "Waiting For Players is over"
 

@@ -6,15 +6,11 @@ admins are immune from one thing each and move single players.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, SPECTATOR, State
-from tests.sourcemod.sessions import Evening, leave, live
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import Evening, NewEvening, leave, live
 
 pytestmark = pytest.mark.slow
 

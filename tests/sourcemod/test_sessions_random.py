@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -25,10 +24,7 @@ from tests.sourcemod.rig.game.facts import (
     State,
 )
 from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
-
+from tests.sourcemod.sessions import NewEvening
 
 STEPS = 50
 FEWEST, MOST = 4, 12

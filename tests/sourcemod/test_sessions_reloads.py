@@ -24,9 +24,7 @@ from tests.sourcemod.rig.game.facts import (
     Reason,
 )
 from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import Evening, NewEvening
 
 EVENINGS: dict[str, Mode] = {
     "koth_harvest_final": replace(KOTH, unlock=6),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,9 +9,7 @@ import pytest
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, PAYLOAD, RED, Reason, opponent
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import NewEvening
 
 WAITING = "Waiting For Players is over"
 

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from tests.sourcemod.rig import Game
 from tests.sourcemod.rig.game.facts import BLU, RED
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import Evening, NewEvening
 
 
 def arena(new_evening: NewEvening, players: int = 4) -> Evening:

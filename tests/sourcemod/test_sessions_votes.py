@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.sourcemod.rig.game.facts import BLU, RED
 from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.sessions import Evening
-
-NewEvening = Callable[..., Evening]
+from tests.sourcemod.sessions import Evening, NewEvening
 
 pytestmark = pytest.mark.slow
 
