@@ -55,6 +55,7 @@ def test_in_arena_the_cached_split_of_half_of_those_present_is_played_and_the_ot
     ("cached", "present", "lead", "bench", "expected"),
     [
         (FIVE, "abcde", 0, False, "ade|bc"),  # an odd number plays uneven, and no player sits out
+        (cache("abcde", "ad|bc", "bc|ade"), "abcde", 0, False, "bc|ade"),  # as it is cached, not the smaller one filled
         (FIVE, "abcd", 0, False, "ad|bc"),
         (FOUR, "abcdxyz", 0, False, "adxz|bcy"),  # those left fill the smaller side, the strongest first
         (EIGHT, "abc", 0, False, None),

@@ -130,6 +130,8 @@ def test_players_read_how_far_the_commanders_chairs_are_apart_where_that_decides
 
 
 STAR = {"a": 3600.0, "b": 1900.0, "c": 2000.0, "d": 2100.0}
+MIXED = dict(zip("abghcdef", (3000.0, 2700.0, 1000.0, 800.0, 2700.0, 2600.0, 1200.0, 900.0), strict=True))
+"""The best player's lead makes all the difference, and is small among such players."""
 
 
 @pytest.mark.parametrize(
@@ -144,6 +146,7 @@ STAR = {"a": 3600.0, "b": 1900.0, "c": 2000.0, "d": 2100.0}
         ("abgh|cdef", 0.35, STAR, Phrase.CAUSE_RULES),
         ("abgh|cdef", 0.65, None, Phrase.CAUSE_RULES),
         ("abgh|cdef", 0.65, {"a": 2200.0, "b": 2150.0, "c": 1800.0, "d": 1850.0}, Phrase.CAUSE_RULES),
+        ("abgh|cdef", 0.65, MIXED, Phrase.CAUSE_RULES),
         ("ab|cd", 0.65, {"a": 2200.0, "b": 2190.0}, Phrase.CAUSE_FEW),
     ],
 )

@@ -398,7 +398,8 @@ def test_skip_in_the_freeze_takes_back_what_was_ordered_for_it() -> None:
 
 def test_skip_drops_what_is_due() -> None:
     session = idle("abc|def")
-    play(session, [(8.0, command("shuffle", "next", by=None)), (9.0, command("shuffle", "skip", by=None))])
+    play(session, [(8.0, command("shuffle", "next", by=None))])
+    assert Tell(None, (Text(Phrase.SHUFFLE_SKIPPED),)) in play(session, [(9.0, command("shuffle", "skip", by=None))])
     assert session.memory.pending is None
     assert of(AskSplit, play(session, [(10.0, starts("abc|def"))])) == []
 

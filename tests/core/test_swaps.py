@@ -152,6 +152,16 @@ def test_nobody_swaps_between_rounds_nor_while_the_game_moves_nobody_nor_one_who
     assert game.happens(command("swap", "e", by=None)) == [Tell(None, (Text(Phrase.PLAYING_ONLY),))]
 
 
+def test_who_is_being_moved_or_swapped_swaps_with_nobody_meanwhile() -> None:
+    not_now = Text(Phrase.SWAP_NOT_NOW)
+    game = running()
+    agreed(game)
+    assert swap(game, "b", "e") == [told("b", not_now)]
+    game = running("abcdef|ghijkl")
+    mover = moved_first(game)[0].player
+    assert swap(game, mover, "g") == [told(mover, not_now)]
+
+
 def test_a_partner_who_left_or_changed_side_before_they_agreed_is_not_swapped_with() -> None:
     game = running()
     swap(game, "a", "e")
@@ -222,6 +232,14 @@ def test_what_ends_the_round_or_makes_new_teams_ends_a_swap(end: str) -> None:
     assert {cancel.order for cancel in of(Cancel, effects)} == {move.order for move in moves}  # type: ignore[union-attr]
     assert len([each for each in effects if isinstance(each, Tell) and each.lines[0].phrase is Phrase.SWAP_FAILED]) == 2
     assert game.session.state.swaps == ()
+
+
+def test_an_answer_that_comes_twice_counts_once() -> None:
+    game = running()
+    (ask,) = game.session.receive(command("swap", "e", by="a", admin=False), game.now)
+    assert isinstance(ask, AskSwitch)
+    assert game.happens(e.SwitchJudged(ask, 0.5, 0.5)) != []
+    assert game.happens(e.SwitchJudged(ask, 0.5, 0.5)) == []
 
 
 def test_a_failed_pool_moves_nobody() -> None:

@@ -248,12 +248,14 @@ def test_a_chance_that_is_out_of_date_is_asked_for_again() -> None:
     assert (len(question.a), len(again.a), again.by) == (5, 4, ids("a")[0])
 
 
-def test_a_voice_that_is_too_late_when_the_chance_is_known_is_refused() -> None:
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_voice_that_is_too_late_when_the_chance_is_known_or_cannot_be_is_refused(is_known: bool) -> None:
     session = begun(Mode.KOTH, TEN)
     (question,) = play(session, [(1.0, command("vote", admin=False))])
     assert isinstance(question, AskChance)
     play(session, [(1.1, command("scramble", "next"))])
-    answered = play(session, [(1.2, e.ChanceFound(question, Outlook.alone(CHANCE)))])
+    answer = e.ChanceFound(question, Outlook.alone(CHANCE)) if is_known else e.SolveFailed(question, "broken")
+    answered = play(session, [(1.2, answer)])
     assert answered == [Tell(ids("a")[0], (Text(Phrase.VOTE_ALREADY_DUE),))]
 
 

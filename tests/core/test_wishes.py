@@ -262,6 +262,8 @@ def test_of_ever_new_wishes_the_latest_are_remembered() -> None:
         memory = memory.want(player, WantedSide(A, stated=True)).weigh({**memory.weights, player: 2})
     latest = {PlayerId(str(number)) for number in range(5, MOST_REMEMBERED + 5)}
     assert memory.wishes.keys() == memory.weights.keys() == latest
+    older = Memory(wishes={PlayerId("older"): WantedSide(A, stated=True), **memory.wishes})
+    assert older.restored(0.0, Rules()).wishes == memory.wishes
 
 
 def test_max_moves_is_a_term_only_where_the_owner_set_it() -> None:
