@@ -6,6 +6,7 @@ import asyncio
 import gc
 import inspect
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -49,6 +50,9 @@ ORDER = (
 Those that need machine code come when it is there: one worker compiles it at the start of a run, for over a minute.
 The chaos driver is one test of a minute: it is not the last, which would leave the other processors of a run idle.
 """
+
+MARK = re.compile(r"^pytestmark = \[?pytest\.mark\.(\w+)", re.MULTILINE)
+"""Of all tests of a file."""
 
 MEMORY = Path("/dev/shm")
 """Where files are in memory. On a disk a suite waits for it longer than it computes: each transaction is synced."""
@@ -99,6 +103,14 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file all of whose tests are left out by its mark, nor what it alone imports."""
+    marks = {part.removeprefix("not ") for part in config.option.markexpr.split(" and ") if part.startswith("not ")}
+    if not marks or not collection_path.match("test_*.py"):
+        return None
+    return not marks.isdisjoint(MARK.findall(collection_path.read_text())) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,6 +19,8 @@ from equipoise.web.openapi import TABLE, document
 from tests.web.daemon import SECRETS, Daemon, running
 from tests.web.made_up import FEW
 
+pytestmark = pytest.mark.slow
+
 CHECKS = [
     check.not_a_server_error,
     check.status_code_conformance,
@@ -73,7 +75,6 @@ def test_every_route_is_asked() -> None:
     assert len(OPERATIONS) == len(TABLE) - 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.label)
 def test_any_request_is_answered_as_the_document_says(
     attacked: Daemon, operation: APIOperation, caplog: pytest.LogCaptureFixture
