@@ -27,6 +27,11 @@ KOTH = Context(Mode.KOTH, "koth_viaduct")
 LOW, HIGH = EVEN_CHANCES
 
 
+def seeds(count: int) -> list[Any]:
+    """Situations to try: all in the whole suite, a fifth of them in the quick loop."""
+    return [pytest.param(seed, marks=pytest.mark.slow if seed >= count // 5 else ()) for seed in range(count)]
+
+
 def grouped(random: Random, players: list[PlayerId]) -> tuple[frozenset[PlayerId], ...]:
     """Up to three groups of two to four."""
     rest, groups = random.sample(players, len(players)), []
@@ -156,7 +161,7 @@ def rated(name: str, random: Random, ask: AskSplit) -> System[Any]:
     return system
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(150))
 def test_as_few_friends_are_parted_and_the_sides_as_even_and_new_as_of_all(seed: int) -> None:
     random = Random(seed)
     ask = asked(random)
@@ -174,7 +179,7 @@ def test_as_few_friends_are_parted_and_the_sides_as_even_and_new_as_of_all(seed:
 
 
 @pytest.mark.parametrize("name", ["elo", "glicko", "trueskill"])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_friends_are_kept_together_by_the_prediction_of_every_family(seed: int, name: str) -> None:
     """At equal numbers, and with friends who fit: a prediction is no sum, so that its band is met and not computed."""
     random = Random(seed)
@@ -219,7 +224,7 @@ def joint(random: Random, ask: AskSplit) -> System[Any]:
 
 
 @pytest.mark.parametrize("make", [correlated, joint])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_with_known_errors_friends_stand_together_at_the_least_cost(
     seed: int, make: Callable[[Random, AskSplit], System[Any]]
 ) -> None:

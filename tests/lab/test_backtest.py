@@ -71,6 +71,7 @@ def test_differences_are_taken_match_by_match(tmp_path: Path) -> None:
     assert (itself.brier.value, itself.brier.error) == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correct", ["burn-in", "running"])
 def test_a_correction_improves_predictions_that_know_no_home(correct: str, tmp_path: Path) -> None:
     history = read_history(sets.league(tmp_path, 4000, spread=0.3, home=1.0), None)

@@ -194,6 +194,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_odd_leagues_have_a_result_by_every_system_or_one_line(name: str, tmp_path: Path) -> None:
     matches, reason = ODD[name]

@@ -20,6 +20,8 @@ from equipoise.ratings.quality import Estimate, surprises
 from tests.lab import sets
 from tests.lab.test_backtest import turned
 
+pytestmark = pytest.mark.slow  # a search is dozens of backtests
+
 SLUGGISH = Model("synelo", {"k_max": 1, "k_factor_min": 1.0, "k_factor_max": 2.0})
 
 
@@ -57,7 +59,6 @@ def prior(value: float, start: float) -> float:
     return math.log10(value / start) ** 2 / 2
 
 
-@pytest.mark.slow
 def test_tuning_comes_as_low_as_a_grid(history: History) -> None:
     assert warm_up(500) == 125
     part, grid = head(history, 500), []
@@ -72,7 +73,6 @@ def test_tuning_comes_as_low_as_a_grid(history: History) -> None:
     assert found.after + prior(k, 2.0) / 375 <= min(grid) + 5e-4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("goal", [0.05, 40.0])
 def test_a_parameter_that_is_off_is_switched_on_at_whatever_size_helps(history: History, goal: float) -> None:
     told = with_points(history, goal)
@@ -91,7 +91,6 @@ def test_a_parameter_that_explains_nothing_stays_off(history: History) -> None:
     assert "margin_power" not in found.model.settings
 
 
-@pytest.mark.slow
 def test_tuning_improves_predictions_of_matches_that_it_has_not_seen_and_says_so(history: History) -> None:
     found = tune(SLUGGISH, history, trials=300)
     assert found.is_better
@@ -164,7 +163,6 @@ def test_a_search_ends_when_its_time_is_over_with_what_each_part_of_the_time_fou
     assert found.model != SLUGGISH
 
 
-@pytest.mark.slow
 def test_few_matches_move_nothing_far(history: History) -> None:
     """Of forty coin flips every system can explain some; without a prior parameters run to the ends of their ranges."""
     found = tune(Model("elo"), coins(history), burn_in=0.02, trials=500)
@@ -174,7 +172,6 @@ def test_few_matches_move_nothing_far(history: History) -> None:
         assert at == 0 or at / 100 < float(str(value)) < 100 * at, name
 
 
-@pytest.mark.slow
 def test_parameters_may_be_named_in_any_order(history: History) -> None:
     """What is taken first decides where a search ends: a k that is tuned before leads does without them."""
     told, only = with_points(history, 1.0), ("k", "margin_scale")
