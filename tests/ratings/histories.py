@@ -16,7 +16,11 @@ from equipoise.ratings import replay
 from equipoise.ratings.football.system import Kind
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match, System
+from tests.ratings.joint.samples import joint_matches
+from tests.ratings.ns2.samples import busy_matches
 from tests.ratings.samples import odd_matches, people
+from tests.ratings.trueskill.brute_force import many_teams
+from tests.ratings.trueskill2.samples import EVERYTHING, full_matches
 
 DAY = 86_400.0
 COUNTRIES = [PlayerId(name) for name in ("NOR", "SWE", "DEN", "FIN", "ISL")]
@@ -99,6 +103,19 @@ def internationals(seed: int, count: int) -> Iterator[Match]:
             fraction_played={a: rng.random()} if rng.random() < 0.3 else {},
             weight=rng.choice((1.0, 2.0)),
         )
+
+
+def fullest(name: str) -> tuple[dict[str, Any], list[Match]]:
+    """Parameters that switch a live system on as a whole, and matches with all that it reads."""
+    if name == "ns2":
+        return {}, list(busy_matches(7, 120, 12))
+    if name == "joint":
+        return {}, list(joint_matches(2, 60, 12))
+    if name == "trueskill2":
+        return EVERYTHING, list(full_matches(2, 40))
+    if name in ("trueskill", "trueskill_through_time", "weng_lin"):
+        return {}, list(many_teams(2, 40, 15))
+    return {"k": 3} if name == "teamskill_k" else {}, list(odd_matches(2, 40, 12))
 
 
 def random_history(count: int, size: int, players: int = 200, times: bool = False, **facts: Any) -> History:

@@ -15,7 +15,8 @@ from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.parts.points import PointsSystem
 from equipoise.ratings.system import Match, SkillContext
-from tests.ratings.samples import duel
+from tests.ratings.histories import fullest
+from tests.ratings.samples import duel, people
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -76,13 +77,12 @@ def test_a_rating_that_an_admin_sets_is_the_one_that_is_shown(name: str) -> None
 
 @pytest.mark.parametrize("name", LIVE)
 def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
-    """Players and `shared` parts through JSON, or a snapshot; the next round is rated alike."""
-    teams = tuple(tuple(PlayerId(str(76561198000000000 + 2 * n + side)) for n in range(3)) for side in (0, 1))
-    rounds = [Match(teams=teams, ranks=(n % 2, 1 - n % 2), started_at=1.7e9 + 600 * n, seconds=300.0) for n in range(4)]
-    one, other = create(name), create(name)
+    """Players and `shared` parts through JSON, or a snapshot; the next rounds are rated alike."""
+    params, matches = fullest(name)
+    one, other = create(name, **params), create(name, **params)
     pasts: dict[PlayerId, list[tuple[float, float, float]]] = {}
-    for played in rounds[:3]:
-        for change in one.rate(played).changes:
+    for match in matches[:-10]:
+        for change in one.rate(match).changes:
             pasts.setdefault(change.player, []).append((change.after, change.expected, change.score))
 
     if one.sequential:
@@ -91,9 +91,32 @@ def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
         other.restore_shared(key, part)
     for player, past in () if one.sequential else pasts.items():
         other.restore(player, json.loads(json.dumps(one.state(player))), past[-other.window :] if other.window else ())
+        assert other.summary(player) == one.summary(player)
 
-    after = [[change.after for change in system.rate(rounds[3]).changes] for system in (one, other)]
-    assert after[0] == pytest.approx(after[1], abs=1e-9)
+    for match in matches[-10:]:
+        assert other.rate(match) == one.rate(match)
+    assert other.shared() == one.shared()
+
+
+@pytest.mark.parametrize("name", [name for name in LIVE if not (create(name).sequential or create(name).window)])
+def test_a_match_changes_its_players_and_its_parts_alone_and_is_undone_by_restoring_them(name: str) -> None:
+    params, (*matches, last) = fullest(name)
+    system, everybody = create(name, **params), people(15)
+    for match in matches:
+        system.rate(match)
+    for match in (last, replace(last, map="a new map")):
+        before, states = system.shared(), {player: system.state(player) for player in everybody}
+        parts = system.shared(match)
+        system.rate(match)
+        after = system.shared()
+        assert {key for key in after if after[key] != before.get(key)} == set(parts)
+        assert all(before[key] == part for key, part in parts.items() if key in before)
+        for player, state in states.items():
+            system.restore(player, state)
+        for key, part in parts.items():
+            system.restore_shared(key, part)
+        assert system.shared() == before
+        assert {player: system.state(player) for player in everybody} == states
 
 
 @pytest.mark.parametrize("name", LIVE)

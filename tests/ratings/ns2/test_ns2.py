@@ -326,19 +326,6 @@ def test_a_very_short_turn_in_the_chair_makes_the_difference_of_all_of_the_chair
 # Laws.
 
 
-def test_swapped_teams_have_the_complement():
-    system, mirrored = ns2(), ns2()
-    for match in busy_matches(seed=2, count=100, players=12):
-        spans = {p: tuple(replace(s, team=1 - s.team) for s in each) for p, each in match.spans.items()}
-        bots = tuple(replace(s, team=1 - s.team) for s in match.bots)
-        turned = replace(match, teams=match.teams[::-1], ranks=match.ranks[::-1], sides=match.sides[::-1], spans=spans)
-        turned = replace(turned, bots=bots)
-        assert system.rate(match).prediction.wins == pytest.approx(mirrored.rate(turned).prediction.wins[::-1])
-    assert {p: system.skill(p) for p in system.players} == pytest.approx(
-        {p: mirrored.skill(p) for p in mirrored.players}
-    )
-
-
 def test_a_shift_of_every_skill_changes_nothing_between_sides_of_equal_time():
     system, shifted = ns2(), ns2(shape=9.0)
     for _ in range(30):

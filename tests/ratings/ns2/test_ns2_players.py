@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 
@@ -118,35 +117,6 @@ def test_a_seed_sets_what_is_named_in_points_and_leaves_the_rest():
     system.seed(ANN, rating=1200, commander=800, rounds=7)
     system.seed(ANN, offset=-40)
     assert system.state(ANN) == {**NEWCOMER, "skill": 3.0, "commander": 2.0, "offset": -0.1, "rounds": 7}
-
-
-def test_a_system_restored_through_json_goes_on_as_if_it_had_never_stopped():
-    system, other = played(200), ns2()
-    for player in system.players:
-        other.restore(player, json.loads(json.dumps(system.state(player))))
-    for key, part in json.loads(json.dumps(system.shared())).items():
-        other.restore_shared(key, part)
-    assert other.median_seconds == system.median_seconds
-    for match in busy_matches(seed=6, count=150, players=14):
-        assert other.rate(match) == system.rate(match)
-    assert other.shared() == system.shared()
-
-
-def test_a_match_can_be_undone_by_restoring_states_and_parts():
-    system, match = played(120), next(busy_matches(seed=7, count=1, players=12))
-    whole, states = system.shared(), {player: system.state(player) for player in people(12)}
-    for each in (match, replace(match, map="ns2_new")):
-        parts = system.shared(each)
-        system.rate(each)
-        assert {key: part for key, part in system.shared().items() if key not in parts} == {
-            key: part for key, part in whole.items() if key not in parts
-        }
-        for player, state in states.items():
-            system.restore(player, state)
-        for key, part in parts.items():
-            system.restore_shared(key, part)
-    assert system.shared() == whole
-    assert {player: system.state(player) for player in people(12)} == states
 
 
 def test_of_more_lengths_than_the_median_looks_back_the_last_are_kept():

@@ -98,21 +98,6 @@ def test_a_new_group_is_as_good_as_so_many_newcomers():
         )
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_players_and_groups_are_stored_and_restored(kind, base):
-    system, matches = create(kind, base=base), list(odd_matches(seed=7, count=60, players=11))
-    for match in matches[:40]:
-        system.rate(match)
-    other = create(kind, base=base)
-    for key, part in json.loads(json.dumps(system.shared())).items():
-        other.restore_shared(key, part)
-    for player in people(11):
-        if player in system:
-            other.restore(player, json.loads(json.dumps(system.state(player))))
-    assert [system.rate(match) for match in matches[40:]] == [other.rate(match) for match in matches[40:]]
-
-
 def test_a_team_smaller_than_k_makes_all_groups_smaller():
     system = TeamSkillK.create(base="elo", k=3)
     system.rate(Match(teams=((ANN,), (BOB, CID, DAN)), ranks=(0, 1)))
@@ -142,24 +127,6 @@ def test_large_teams_leave_out_sizes_that_have_too_many_groups():
     everybody = people(50)
     system.rate(Match(teams=(tuple(everybody[:25]), tuple(everybody[25:])), ranks=(0, 1)))
     assert Counter(group.count("+") + 1 for group in system.shared()) == {2: 600, 3: 4600}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_parts_of_a_match_are_the_groups_that_it_changes_and_can_be_put_back(kind):
-    system, (match, *matches) = create(kind, k=3) if kind == "teamskill_k" else create(kind), odd_matches(9, 30, 11)
-    for played in matches:
-        system.rate(played)
-    before, parts = system.shared(), system.shared(match)
-    states = {player: system.state(player) for player in people(11)}
-    system.rate(match)
-    after = system.shared()
-    assert {key for key in after if after[key] != before.get(key)} == set(parts)
-    assert all(before.get(key) == part for key, part in parts.items())
-    for player, state in states.items():
-        system.restore(player, state)
-    for key, part in parts.items():
-        system.restore_shared(key, part)
-    assert system.shared() == before
 
 
 def test_a_match_that_is_refused_has_no_parts_to_list():

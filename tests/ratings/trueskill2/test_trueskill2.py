@@ -304,18 +304,6 @@ def test_a_match_of_no_mode_changes_the_skill_of_no_mode():
     assert second.before == first.after
 
 
-def test_a_player_is_stored_and_restored():
-    system = trueskill2(**COUNTED, base_variance=0.5)
-    for mode in ("payload", "arena", "payload"):
-        system.rate(replace(TEN, mode=mode, started_at=5.0, counts=COUNTS))
-    other = trueskill2(**COUNTED, base_variance=0.5)
-    for player in (ANN, BOB):
-        other.restore(player, system.state(player))
-        assert other.state(player) == system.state(player)
-        assert other.summary(player) == system.summary(player)
-    assert other.rate(TEN) == system.rate(TEN)
-
-
 def test_a_newcomers_rating_is_hidden_for_the_shadow_rounds():
     system = trueskill2(shadow_rounds=2)
     assert (system.summary(ANN).visible, system.summary(ANN).missing) == (False, 2)
