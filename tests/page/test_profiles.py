@@ -26,6 +26,8 @@ from tests.web.test_careers import ME, play
 from tests.web.test_ns2_rounds import ALIEN, MARINE, SECONDS, ended, post, span, stay
 from tests.wire.samples import HELLO, RED, ROUND
 
+pytestmark = pytest.mark.slow  # a daemon and an evening's rounds for each
+
 DAY = 86400.0
 HOSTILE = "<script>alert(1)</script>&\"'\u202e evil\u2066"
 FIRST = f"/players/{ME}"
@@ -250,7 +252,6 @@ def test_an_edit_is_shown_first_and_made_only_while_the_player_is_as_shown(daemo
     assert len(audit(daemon)) == len(lines) + 2
 
 
-@pytest.mark.slow
 def test_of_two_admins_who_confirm_at_once_one_is_asked_again(daemon: Daemon) -> None:
     lately(daemon, 8)
     before = rating(daemon)
@@ -263,7 +264,6 @@ def test_of_two_admins_who_confirm_at_once_one_is_asked_again(daemon: Daemon) ->
     assert rating(daemon) == before, "an edit that was taken back twice would be there again"
 
 
-@pytest.mark.slow
 def test_a_round_is_taken_out_and_put_back_only_while_no_other_edit_came(daemon: Daemon) -> None:
     lately(daemon, 8)
     was = {who: rating(daemon, who) for who in SIX}

@@ -267,6 +267,7 @@ def test_a_small_course_has_the_last_rounds_and_keeps_its_size_however_long_a_ma
 WON = re.compile(r'class="(?:won-[ab]|nobody)" d="([^"]*)"')
 
 
+@pytest.mark.slow
 def test_a_hundred_panels_are_drawn_in_a_moment_and_few_in_less(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
