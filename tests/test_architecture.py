@@ -208,5 +208,12 @@ def test_sides_are_improved_without_numpys_random_numbers_which_take_two_megabyt
 
 
 @pytest.mark.slow
+def test_pyarrow_reads_csv_files_and_is_imported_for_nothing_else() -> None:
+    code = "import equipoise.cli.lab, equipoise.cli.pool_commands\nfrom equipoise.lab import "
+    assert "pyarrow" not in loaded(code + "charts, estimates, json_output, report, simulation, tune")
+    assert "pyarrow" in loaded("import equipoise.lab.reading")
+
+
+@pytest.mark.slow
 def test_the_daemon_is_built_without_numba_and_rich() -> None:
-    assert loaded("import equipoise.app") & {"numba", "rich", "asyncpg", "uvloop", "pygal"} == set()
+    assert loaded("import equipoise.app") & {"numba", "rich", "asyncpg", "pyarrow", "uvloop", "pygal"} == set()

@@ -506,3 +506,15 @@ def test_an_interrupted_search_prints_the_best_settings_so_far(league: tuple[str
         assert output.startswith("was ended before it met matches it did not see: do not take it\n")
         command = output.splitlines()[-1]
     assert run(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_a_csv_is_refused_with_what_to_install_where_pyarrow_is_missing(tmp_path: Path) -> None:
+    matches, _ = sets.write(tmp_path)
+    code = "import sys; sys.modules['pyarrow'] = None\nfrom equipoise.cli import main\nmain(sys.argv[1:])"
+    for command in (["check", matches], ["replay", "--matches", matches, "--teams", "--model", "elo"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "lab", *command], capture_output=True, text=True, check=False
+        )
+        assert done.stderr == (
+            "equipoise: CSV files need the package pyarrow, which is missing: pipx inject equipoise pyarrow\n"
+        )

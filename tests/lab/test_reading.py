@@ -321,16 +321,16 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     for raw, reason in (
         (b"", "csv:1: no column match_id, outcome; there are none"),
         (sets.HEAD.encode() + b"\n", "csv: no rows"),
-        (gzip.compress(matches.read_bytes())[:40], "csv: not a whole gzip file"),
+        (gzip.compress(matches.read_bytes())[:40], "csv: not a whole gzip or zstd file"),
         (sets.HEAD.encode() + b"\nm1,0,,A,B,1,,,,\nm2,0,,\xff,B,1,,,,\n", "csv:3: not UTF-8: b'\\xff'"),
         (sets.HEAD.encode() + b'\nm1,0,,"A",B,1,,,,\nm2,0,,\xff,B,1,,,,\n', "csv:3: not UTF-8: b'\\xff'"),
         (b"match_id,\xff\n", "csv:1: not UTF-8"),
-        (gzip.compress(matches.read_bytes()) + b"rest", "csv: not a whole gzip file"),
-        (gzip.compress(matches.read_bytes())[:-8] + b"12345678", "csv: not a whole gzip file"),
-        (b"\x1f\x8b" + b"rubbish" * 9, "csv: not a whole gzip file"),
+        (gzip.compress(matches.read_bytes()) + b"rest", "csv: not a whole gzip or zstd file"),
+        (gzip.compress(matches.read_bytes())[:-8] + b"12345678", "csv: not a whole gzip or zstd file"),
+        (b"\x1f\x8b" + b"rubbish" * 9, "csv: not a whole gzip or zstd file"),
         (
-            sets.HEAD.encode() + b'\nm1,0,,A,B,1,,,,\nm2,0,,"' + b"A" * 200_000 + b'",B,1,,,,\n',
-            "csv:3: field larger than field limit",
+            sets.HEAD.encode() + b'\nm1,0,,A,B,1,,,,\nm2,0\nm3,0,,"' + b"A,\n" * 800_000,
+            "csv:4: a row of more than a megabyte: is a quote not closed?",
         ),
     ):
         matches.write_bytes(raw)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from equipoise.cli import main
 from equipoise.core.model import Side
-from equipoise.lab.reading import history_of
+from equipoise.lab.backtest import history_of
 from equipoise.ratings import create
 from equipoise.ratings.history import scores
 from equipoise.service.pool import Pool

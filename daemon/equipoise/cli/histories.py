@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from fractions import Fraction
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
@@ -20,6 +21,7 @@ from equipoise.ratings.parts.compiling import announce
 if TYPE_CHECKING:
     from equipoise.config import Config, Pool
     from equipoise.core.effects import RecordRound
+    from equipoise.core.model import PlayerId
     from equipoise.lab.reading import Reading
     from equipoise.ratings.history import History
 
@@ -142,7 +144,6 @@ def league_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def given(history: History, *, initial: Path | None, pull: str | None, pause: float, **rest: object) -> None:
         from equipoise.lab.models import League
-        from equipoise.lab.reading import read_initial
 
         part, _, toward = (pull or "0").partition(":")
         try:
@@ -151,7 +152,7 @@ def league_options(command: Callable[..., None]) -> Callable[..., None]:
             share, middle = math.nan, None
         if not 0 <= share <= 1:
             raise click.UsageError(f"--pull {pull}: write a part from 0 to 1, or part:skill, such as 1/3:1505")
-        command(history, league=League(read_initial(initial) if initial else {}, share, middle, pause), **rest)
+        command(history, league=League(_initial(initial) if initial else {}, share, middle, pause), **rest)
 
     return given
 
@@ -165,7 +166,7 @@ def _history(
             raise click.UsageError("give --participants, or --teams to rate whole teams")
         return read_files(matches, participants).rateable(), None
     from equipoise.config import load
-    from equipoise.lab.reading import history_of
+    from equipoise.lab.backtest import history_of
 
     config = load(path, os.environ)
     pool = config.pool(name)
@@ -177,10 +178,25 @@ def read_files(matches: Path, participants: Path | None) -> Reading:
     """A history in files, with its faults; remembered for `located`."""
     if str(matches) == str(participants) == "-":
         raise click.UsageError("standard input holds one file: name the other")
+    _need_pyarrow()
     from equipoise.lab.reading import read
 
     history = click.get_current_context().meta[READING] = read(matches, participants)
     return history
+
+
+def _initial(path: Path) -> dict[PlayerId, dict[str, float]]:
+    """Ratings to begin with, by player."""
+    _need_pyarrow()
+    from equipoise.lab.reading import read_initial
+
+    return read_initial(path)
+
+
+def _need_pyarrow() -> None:
+    """RatingError where the reader of CSV files is not installed."""
+    if find_spec("pyarrow") is None:
+        raise RatingError("CSV files need the package pyarrow, which is missing: pipx inject equipoise pyarrow")
 
 
 def stored_predictions() -> list[float]:

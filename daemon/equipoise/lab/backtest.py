@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
+from equipoise.balancing import match_of
+from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.models import FEW, Forecast, Model, forecast, refuse_unread
@@ -88,6 +90,16 @@ def backtest(
     elif correct == "live":
         chances, correction = live(chances, history, actual)
     return _measured(model, count, correction, chances[count:], actual[count:], outcome)
+
+
+def history_of(rounds: Iterable[tuple[RecordRound, float]]) -> tuple[History | None, list[float]]:
+    """The rated rounds in their order, the first team being side A, and what was predicted for that; None without one.
+
+    `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
+    """
+    matches = [(match_of(replace(record, skill_at_start=None)), predicted) for record, predicted in rounds]
+    rated = [(match, predicted) for match, predicted in matches if match is not None]
+    return History.of(match for match, _ in rated) if rated else None, [predicted for _, predicted in rated]
 
 
 def as_stored(predicted: Sequence[float], history: History, burn_in: float) -> Backtest:

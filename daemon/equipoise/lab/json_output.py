@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.models import Forecast, Model, RankedPlayer
-from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.tune import Tuned
 from equipoise.ratings.history import History, scores
 from equipoise.ratings.system import Match, System
+
+if TYPE_CHECKING:
+    from equipoise.lab.reading import Reading
 
 Json = dict[str, object]
 
@@ -62,7 +64,13 @@ def checked(reading: Reading) -> Json:
         "faults": {
             "count": faults.counts.total(),
             "first": [
-                {"fact": fact or None, "file": file, "line": line or None, "reason": reason, "stops": stopped(fact)}
+                {
+                    "fact": fact or None,
+                    "file": file,
+                    "line": line or None,
+                    "reason": reason,
+                    "stops": reading.stopped(fact),
+                }
                 for fact, file, line, reason in faults.each()
             ],
         },

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -21,14 +21,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from pyarrow import compute
 
-from equipoise.balancing import match_of
-from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.lab import values
-from equipoise.lab.cells import ODD
-from equipoise.lab.columns import Faults, Kind, Table, Words, read_csv
+from equipoise.lab.columns import Faults, Table, Words, read_csv
 from equipoise.lab.svg import printable
 from equipoise.ratings import SYSTEMS
 from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
@@ -43,53 +41,47 @@ overflow."""
 LONGEST = 10_000_000.0
 """Seconds: no match is longer, four months."""
 _MATCH = ("id", "match", "matchid", "game_id", "game", "gameid")
-OF_MATCHES: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
-    "match_id": ("words", _MATCH),
-    "time": ("times", ("datetime", "date_time", "timestamp", "started_at", "start_time", "played_at")),
-    "date": ("times", ("day", "match_date", "game_date")),
-    "outcome": ("words", ("result", "win", "won", "ftr")),
-    "winner": ("words", ("winner_name",)),
-    "loser": ("words", ("loser_name",)),
-    "team1_name": (
-        "words",
-        ("team1", "team_1", "home_team", "hometeam", "player1", "player_1", "white", "red", "team_a"),
-    ),
-    "team2_name": (
-        "words",
-        ("team2", "team_2", "away_team", "awayteam", "player2", "player_2", "black", "blue", "team_b"),
-    ),
-    "mode": ("words", ("game_mode",)),
-    "score1": ("figures", ("home_score", "score_1", "goals1", "home_goals", "fthg")),
-    "score2": ("figures", ("away_score", "score_2", "goals2", "away_goals", "ftag")),
-    "home": ("words", ()),
-    "away": ("words", ()),
-    "neutral": ("words", ("neutral_site", "neutral_ground", "neutral_venue")),
-    "map": ("words", ("map_name",)),
-    "venue": ("words", ()),
-    "seconds": ("figures", ("duration",)),
-    "weight": ("figures", ()),
-    "side1": ("words", ()),
-    "side2": ("words", ()),
-    "extra": ("words", ()),
+OF_MATCHES: Mapping[str, tuple[str, ...]] = {
+    "match_id": _MATCH,
+    "time": ("datetime", "date_time", "timestamp", "started_at", "start_time", "played_at"),
+    "date": ("day", "match_date", "game_date"),
+    "outcome": ("result", "win", "won", "ftr"),
+    "winner": ("winner_name",),
+    "loser": ("loser_name",),
+    "team1_name": ("team1", "team_1", "home_team", "hometeam", "player1", "player_1", "white", "red", "team_a"),
+    "team2_name": ("team2", "team_2", "away_team", "awayteam", "player2", "player_2", "black", "blue", "team_b"),
+    "mode": ("game_mode",),
+    "score1": ("home_score", "score_1", "goals1", "home_goals", "fthg"),
+    "score2": ("away_score", "score_2", "goals2", "away_goals", "ftag"),
+    "home": (),
+    "away": (),
+    "neutral": ("neutral_site", "neutral_ground", "neutral_venue"),
+    "map": ("map_name",),
+    "venue": (),
+    "seconds": ("duration",),
+    "weight": (),
+    "side1": (),
+    "side2": (),
+    "extra": (),
 }
-"""The columns that are read from the file of matches: their kinds, and other names that they have in files."""
+"""The columns that are read from the file of matches, and other names that they have in files."""
 HIVE = ("hive_skill", "hive_offset", "hive_commander")
 """What NS2 itself says of a player's skill: known where a row has all three."""
-OF_PEOPLE: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
-    "match_id": ("words", _MATCH),
-    "team": ("words", ("side", "team_name", "team_id")),
-    "player_id": ("words", ("steamid64", "steamid", "steam_id", "account_id", "player", "player_name", "name")),
-    "weight": ("figures", ("fraction_played", "played")),
-    "kills": ("figures", ()),
-    "deaths": ("figures", ()),
-    "assists": ("figures", ()),
-    "points": ("figures", ()),
-    **dict.fromkeys(HIVE, ("figures", ())),
-    "quit": ("words", ()),
-    "squad": ("words", ("party",)),
-    "spans": ("words", ()),
-    "classes": ("words", ()),
-    "extra": ("words", ()),
+OF_PEOPLE: Mapping[str, tuple[str, ...]] = {
+    "match_id": _MATCH,
+    "team": ("side", "team_name", "team_id"),
+    "player_id": ("steamid64", "steamid", "steam_id", "account_id", "player", "player_name", "name"),
+    "weight": ("fraction_played", "played"),
+    "kills": (),
+    "deaths": (),
+    "assists": (),
+    "points": (),
+    **dict.fromkeys(HIVE, ()),
+    "quit": (),
+    "squad": ("party",),
+    "spans": (),
+    "classes": (),
+    "extra": (),
 }
 SEEDS = ("rating", "rounds", "mu", "sigma", "rd", "volatility", "offset")
 """The facts of a player that a file of initial ratings may have: those that some system can be seeded with."""
@@ -116,6 +108,11 @@ class Reading:
         assert self.history is not None, "without faults there is one"
         return self.history
 
+    @staticmethod
+    def stopped(fact: str) -> list[str]:
+        """The systems that a fault of a fact stops; the word `all` for all."""
+        return ["all"] if fact in ALWAYS else [name for name, place in SYSTEMS.items() if fact in place.reads]
+
     def line_of(self, match: int) -> str:
         """File and line of a match of the history."""
         return f"{self.tables[0].name}:{self.tables[0].lines[match]}"
@@ -123,15 +120,10 @@ class Reading:
 
 def read_initial(path: Path) -> dict[PlayerId, dict[str, float]]:
     """Read ratings to begin with, by player. RatingError names file and line of what is wrong."""
-    faults, kinds = Faults(), dict.fromkeys(SEEDS, "figures")
-    names = {
-        "player_id": ("id", "team", *OF_PEOPLE["player_id"][1]),
-        "rating": ("elo",),
-        **dict.fromkeys(SEEDS[1:], ()),
-    }
-    table = read_csv(path, {"player_id": "words", **kinds}, names, faults)  # type: ignore[dict-item]
+    faults, people = Faults(), ("id", "team", *OF_PEOPLE["player_id"])
+    table = read_csv(path, {"player_id": people, **dict.fromkeys(SEEDS, ()), "rating": ("elo",)}, faults)
     _need(table, {"player_id"})
-    if not kinds.keys() & table.columns.keys():
+    if not table.columns.keys() & {*SEEDS}:
         raise RatingError(f"{table.name}:{table.above}: no column of ratings; there may be {', '.join(SEEDS)}")
     columns = {name: _numbers(table, name, "", faults, -1e9, 1e9).tolist() for name in SEEDS if name in table.columns}
     players = table.words("player_id")
@@ -142,11 +134,6 @@ def read_initial(path: Path) -> dict[PlayerId, dict[str, float]]:
         PlayerId(players.at(row)): {name: values[row] for name, values in columns.items() if not np.isnan(values[row])}
         for row in range(len(table))
     }
-
-
-def stopped(fact: str) -> list[str]:
-    """The systems that a fault of a fact stops; the word `all` for all."""
-    return ["all"] if fact in ALWAYS else [name for name, place in SYSTEMS.items() if fact in place.reads]
 
 
 def read_history(matches: Path, participants: Path | None) -> History:
@@ -160,9 +147,8 @@ def read_history(matches: Path, participants: Path | None) -> History:
 def read(matches: Path, participants: Path | None) -> Reading:
     """Read files, and note their faults. RatingError for a file that cannot be read at all."""
     faults = Faults()
-    # The longer file first: what it compiles reads the other, too.
     people = None if participants is None else _table(participants, OF_PEOPLE, faults)
-    file = _as_duels(_table(matches, OF_MATCHES, faults))
+    file = _as_duels(_table(matches, OF_MATCHES, faults, distinct=("match_id", "time", "date")))
     needed = {"outcome"} if not {"score1", "score2"} <= file.columns.keys() else set[str]()
     _need(file, needed | ({"team1_name", "team2_name"} if participants is None else {"match_id"}))
     if people is not None:
@@ -210,12 +196,13 @@ def _summary(history: History) -> dict[str, str]:
     }
 
 
-def _table(path: Path, columns: Mapping[str, tuple[Kind, tuple[str, ...]]], faults: Faults) -> Table:
+def _table(
+    path: Path, known_as: Mapping[str, tuple[str, ...]], faults: Faults, distinct: Collection[str] = ()
+) -> Table:
     """A file's columns, with those that stand in `extra`."""
-    kinds, names = ({name: each[place] for name, each in columns.items()} for place in (0, 1))
-    table = read_csv(path, kinds, names, faults)  # type: ignore[arg-type]
-    wanted: dict[str, Kind] = {name: kinds[name] for name in IN_EXTRA if name in kinds and name not in table.columns}  # type: ignore[misc]
-    return table.unpacked("extra", wanted, faults)
+    table = read_csv(path, known_as, faults, distinct)
+    wanted = known_as.keys() - table.columns.keys()
+    return table.unpacked("extra", [name for name in IN_EXTRA if name in wanted], faults)
 
 
 def _need(file: Table, names: Iterable[str]) -> None:
@@ -238,41 +225,31 @@ def _as_duels(file: Table) -> Table:
 
 
 def _note_twice(file: Table, faults: Faults) -> None:
+    if "match_id" not in file.columns:
+        return
     ids = file.words("match_id")
-    if "match_id" in file.columns and len(ids) < len(file):
-        seen = np.ones(len(file), np.bool_)
-        seen[np.unique(ids.numbers, return_index=True)[1]] = False
-        faults.add("", file, seen, lambda row: f"match_id {ids.at(row)!r} appears twice")
+    # Sorted, because a table of ten million texts by hash takes a gigabyte.
+    order = compute.sort_indices(ids.known)
+    texts = ids.known.take(order)
+    twice = order[1:].filter(compute.equal(texts[1:], texts[:-1]))
+    faults.add("", file, np.isin(ids.numbers, twice), lambda row: f"match_id {ids.at(row)!r} appears twice")
 
 
 def _times(file: Table, faults: Faults) -> tuple[Floats, dict[str, str]]:
     """Seconds since 1970, NaN where unknown, and how they were read."""
-    name = "time" if "time" in file.columns else "date"
-    column, clock = file.figures(name), None
-    if {"time", "date"} <= file.columns.keys() and not (column.values > -ODD).any():
-        # A column of days, and one of clocks beside it.
-        clock = values.clocks(column.odd.texts)
-        if clock is not None:
-            of_day, name, column = column.with_odd(clock), "date", file.figures("date")
-    times, reasons, forms = values.times(column)
-    if clock is not None:
-        times = times + np.nan_to_num(of_day)
-    _note_odd(file, name, name, reasons, faults)
-    beyond = (times < values.YEARS[0]) | (times >= values.YEARS[1])
-    reason = "is neither an ISO date nor seconds since 1970"
-    faults.add("", file, beyond, lambda row: f"{name} {column.text(row)!r} {reason}")
-    return times, {"times": ", ".join(forms) or "none"}
-
-
-def _note_odd(file: Table, name: str, fact: str, reasons: Mapping[int, str], faults: Faults) -> None:
-    """Note the rows whose text, of a column of figures, has a reason."""
-    if reasons:
-        column = file.figures(name)
-        rows = np.flatnonzero(np.isin(-ODD - column.values, list(reasons)))
-        fact = "" if fact in ("time", "date") else fact
-        faults.add(
-            fact, file, rows, lambda row: f"{name} {column.text(row)!r} {reasons[int(-ODD - column.values[row])]}"
-        )
+    name, of_day = "time" if "time" in file.columns else "date", None
+    column = file.words(name)
+    # A column of days, and one of clocks beside it.
+    if {"time", "date"} <= file.columns.keys() and (clock := values.clocks(column.texts)) is not None:
+        name, column, of_day = "date", file.words("date"), np.array(clock)[column.numbers]
+    if (plain := values.plain_times(column.known)) is not None:
+        times, forms = plain
+    else:
+        column = column.distinct()
+        times, forms, reasons = values.times(column.texts)
+        _note(file, name, column, "", faults, reasons)
+    times = times[column.numbers]
+    return times if of_day is None else times + of_day, {"times": ", ".join(forms) or "none"}
 
 
 def _order_of(times: Floats) -> Offsets | None:
@@ -319,38 +296,28 @@ def _numbers(
     file: Table, name: str, fact: str, faults: Faults, low: float, high: float, *, percent: bool = False
 ) -> Floats:
     """Shape (rows,): a column of numbers within bounds, NaN where there is none, or a fault."""
-    column = file.figures(name)
-    odd, reasons = _each(column.odd.texts, values.numbers(low, high, percent=percent), np.nan)
-    _note_odd(file, name, fact, reasons, faults)
-    read = column.with_odd(odd)
-    beyond = (read < low) | (read > high)
-    if beyond.any():
-        reason = f"is not a number{values.between(low, high)}"
-        faults.add(fact, file, beyond, lambda row: f"{name} {column.text(row)!r} {reason}")
-        read[beyond] = np.nan
-    return read
+    read = _parsed(file, name, fact, faults, values.numbers(low, high, percent=percent), np.nan)
+    return np.array(read, np.float64)[file.words(name).numbers]
 
 
 def _parsed(file: Table, name: str, fact: str, faults: Faults, parse: Callable[[str], T], otherwise: T) -> list[T]:
     """The values of a column's distinct texts; `parse` raises ValueError with the reason why a text is refused."""
-    column = file.words(name)
-    read, reasons = _each(column.texts, parse, otherwise)
-    if reasons:
-        rows = np.isin(column.numbers, list(reasons))
-        faults.add(fact, file, rows, lambda row: f"{name} {column.at(row)!r} {reasons[int(column.numbers[row])]}")
-    return read
-
-
-def _each(texts: Sequence[str], parse: Callable[[str], T], otherwise: T) -> tuple[list[T], dict[int, str]]:
-    """The values of texts, and why those are refused that stand for `otherwise`, by number."""
-    read, reasons = list[T](), dict[int, str]()
-    for number, text in enumerate(texts):
+    column, read, reasons = file.words(name), list[T](), dict[int, str]()
+    for number, text in enumerate(column.texts):
         try:
             read.append(parse(text))
         except ValueError as error:
             read.append(otherwise)
             reasons[number] = str(error)
-    return read, reasons
+    _note(file, name, column, fact, faults, reasons)
+    return read
+
+
+def _note(file: Table, name: str, column: Words, fact: str, faults: Faults, reasons: Mapping[int, str]) -> None:
+    """Note the rows of a column whose text, by its number, has a reason."""
+    if reasons:
+        rows = np.isin(column.numbers, list(reasons))
+        faults.add(fact, file, rows, lambda row: f"{name} {column.at(row)!r} {reasons[int(column.numbers[row])]}")
 
 
 def _surroundings(file: Table, sides: tuple[str, ...], faults: Faults) -> dict[str, Any]:
@@ -622,13 +589,3 @@ def _stretches(text: str) -> list[tuple[float, float, int, bool]]:
 
 def _offsets(counts: Offsets) -> Offsets:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-
-
-def history_of(rounds: Iterable[tuple[RecordRound, float]]) -> tuple[History | None, list[float]]:
-    """The rated rounds in their order, the first team being side A, and what was predicted for that; None without one.
-
-    `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
-    """
-    matches = [(match_of(replace(record, skill_at_start=None)), predicted) for record, predicted in rounds]
-    rated = [(match, predicted) for match, predicted in matches if match is not None]
-    return History.of(match for match, _ in rated) if rated else None, [predicted for _, predicted in rated]

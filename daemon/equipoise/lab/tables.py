@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from equipoise.lab.backtest import Backtest, Surprise, difference
 from equipoise.lab.models import Leaderboard, Model, labels
-from equipoise.lab.reading import Reading, stopped
 from equipoise.lab.simulation.fairness import LIMITS, Fairness
 from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
@@ -16,6 +16,9 @@ from equipoise.lab.svg import printable
 from equipoise.ratings.calibration import NONE, Calibration
 from equipoise.ratings.quality import By, Estimate, Group, Quality
 from equipoise.ratings.system import Convergence
+
+if TYPE_CHECKING:
+    from equipoise.lab.reading import Reading
 
 MAPS = 12
 """Number of maps listed: those with the largest advantages."""
@@ -167,7 +170,7 @@ def checked(reading: Reading) -> list[Table]:
     if not faults.counts:
         return tables
     rows = tuple(
-        (f"{Path(file).name}:{line}", reason, ", ".join(stopped(fact)) or "none")
+        (f"{Path(file).name}:{line}", reason, ", ".join(reading.stopped(fact)) or "none")
         for fact, file, line, reason in faults.each()
     )
     count = faults.counts.total()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute
 
-from equipoise.lab.cells import ODD
-from equipoise.lab.columns import Figures
 from equipoise.ratings.history import Floats
 
 NOTHING = ("na", "n/a", "nan", "null", "none", "nil", "-", "?")
@@ -70,7 +71,7 @@ def flag(text: str) -> float:
 
 
 def numbers(low: float = -math.inf, high: float = math.inf, *, percent: bool = False) -> Callable[[str], float]:
-    """A parser of numbers that are no plain decimals: `0,5`, `1e5`, with `percent` `85 %`; NaN where there is none."""
+    """A parser of numbers within bounds: `0.5`, `0,5`, `1e5`, with `percent` `85 %`; NaN where there is none."""
 
     def parse(text: str) -> float:
         plain = text.casefold().replace("\u2212", "-")
@@ -82,11 +83,12 @@ def numbers(low: float = -math.inf, high: float = math.inf, *, percent: bool = F
         try:
             value = float(plain.rstrip("% ").replace(",", ".") if share else plain.replace(",", "."))
         except ValueError:
-            value = math.inf
+            value = math.nan
+        value = value / 100.0 if share else value
         # Python's float() reads 1_000 as a thousand.
-        if not math.isfinite(value) or "_" in text:
+        if not low <= value <= high or math.isinf(value) or "_" in text:
             raise ValueError(f"is not a number{between(low, high)}")
-        return value / 100.0 if share else value
+        return value
 
     return parse
 
@@ -108,72 +110,117 @@ _FORMS = {
     DAY_FIRST: rf"(?P<day>\d{{1,2}})[/-](?P<month>\d{{1,2}})[/-]{_YEAR}{_END}",
     MONTH_FIRST: rf"(?P<month>\d{{1,2}})[/-](?P<day>\d{{1,2}})[/-]{_YEAR}{_END}",
 }
-_DATES = {form: re.compile(pattern) for form, pattern in _FORMS.items()}
 _CLOCKED = re.compile(_CLOCK)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+ISO, DATES = "ISO 8601", "YYYYMMDD or years"
 SECONDS, MILLIS = "seconds since 1970", "milliseconds since 1970"
 LATE = 1e8
 """Seconds: beside times beyond this, 1973, a number that looks like a date is one, and no second of 1970."""
+_NUMBER_DATE = re.compile(r"((?:19|20)\d\d)(?:(\d\d)(\d\d))?")
 
 
-def times(column: Figures) -> tuple[Floats, dict[int, str], list[str]]:
-    """Seconds since 1970 of each row; for texts among `odd` that mean none the reason, by number; the forms read."""
-    forms, reasons = _forms(column.odd.texts), dict[int, str]()
-    values, used = list[float](), dict[str, None]()
-    for number, text in enumerate(column.odd.texts):
-        form, value = _time(text.casefold(), forms)
+def plain_times(texts: pa.Array) -> tuple[Floats, list[str]] | None:
+    """Seconds since 1970 of each text, and their form, where all are numbers, or all are as ISO has them."""
+    blank = compute.equal(texts, "")
+    if compute.all(blank).as_py():
+        return np.full(len(texts), np.nan), []
+    given = compute.if_else(blank, None, texts) if compute.any(blank).as_py() else texts
+    if (values := _cast(given, pa.float64())) is not None:
+        least, most = np.nanmin(values), np.nanmax(values)
+        if least >= MILLISECONDS and most / 1000.0 < YEARS[1]:
+            return values / 1000.0, [MILLIS]
+        if YEARS[0] <= least and most < YEARS[1]:
+            return (values, [SECONDS]) if (dates := _dates(values, texts)) is None else (dates, [DATES])
+    for zone in (None, "UTC"):
+        if (values := _cast(given, pa.timestamp("us", zone))) is not None:
+            return values / 1e6, [ISO]
+    return None
+
+
+def _cast(texts: pa.Array, kind: pa.DataType) -> Floats | None:
+    """The texts as figures, NaN where there is none; None unless all can be read."""
+    try:
+        read = compute.cast(texts, kind)
+    except pa.ArrowInvalid:
+        return None
+    figures: Floats = (read if kind == pa.float64() else read.cast(pa.int64())).to_numpy(zero_copy_only=False)
+    return figures.astype(np.float64, copy=False)
+
+
+def _dates(values: Floats, texts: Sequence[object]) -> Floats | None:
+    """Numbers with those that look like dates as dates; None unless all early ones do."""
+    early, dated = np.flatnonzero((values > -LATE) & (values < LATE)).tolist(), values.copy()
+    for number in early:
+        if (date := _date(str(texts[number]))) is None:
+            return None
+        dated[number] = date
+    return dated if early else None
+
+
+def _date(text: str) -> float | None:
+    """A year from 1900 to 2099, or YYYYMMDD in these, as seconds; None for other text."""
+    if not (match := _NUMBER_DATE.fullmatch(text)):
+        return None
+    try:
+        return _seconds(datetime(int(match[1]), int(match[2] or 1), int(match[3] or 1), tzinfo=UTC))
+    except ValueError:
+        return None
+
+
+def times(texts: Sequence[str]) -> tuple[Floats, list[str], dict[int, str]]:
+    """Seconds since 1970 of each text, read by itself, and their forms; the reason, by number, where it is no time."""
+    forms, reasons = _forms(texts), dict[int, str]()
+    read = [_time(text.casefold(), forms) for text in texts]
+    for number, (form, _) in enumerate(read):
         if form is None:
             reasons[number] = "is neither an ISO date nor seconds since 1970"
-            if DAY_FIRST not in forms and MONTH_FIRST not in forms and _day_or_month(text):
+            if DAY_FIRST not in forms and MONTH_FIRST not in forms and _day_or_month(texts[number]):
                 reasons[number] = "may be day/month or month/day: write year-month-day"
-        elif form:
-            used[form] = None
-        values.append(value)
-    plain = ~np.isnan(column.values) & (column.values > -ODD)
-    whole = column.with_odd(values)
-    if plain.any():
-        whole[plain], form = _meant(column.values[plain], SECONDS in used, alone=not len(values))
-        used[form] = None
-    return whole, reasons, list(used)
+    values = np.array([value for _, value in read])
+    numbers = np.array([form == SECONDS for form, _ in read])
+    used = dict.fromkeys(form for form, _ in read if form)
+    if (dates := _dates(np.where(numbers, values, np.nan), texts)) is not None:
+        values = np.where(numbers, dates, values)
+        used = {DATES if form == SECONDS else form: None for form in used}
+    return values, list(used), reasons
 
 
 def clocks(texts: Sequence[str]) -> list[float] | None:
-    """Seconds since midnight of 15:30 or 3:30 pm; None unless all are that."""
-    matches = [_CLOCKED.fullmatch(text.casefold()) for text in texts]
-    return [_clock(match) for match in matches if match] if all(matches) else None
+    """Seconds since midnight of 15:30 or 3:30 pm, 0 of no text; None unless all are that."""
+    seconds = list[float]()
+    for text in texts:
+        if not (match := _CLOCKED.fullmatch(text.casefold() or "0:00")):
+            return None
+        seconds.append(_clock(match))
+    return seconds
 
 
 def _forms(texts: Sequence[str]) -> list[str]:
     """The forms to try; of day/month and month/day the one that more of the dates can be."""
     day, month = (sum(form in _day_or_month(text) for text in texts) for form in (DAY_FIRST, MONTH_FIRST))
     other = {MONTH_FIRST if day > month else DAY_FIRST} if day != month else {DAY_FIRST, MONTH_FIRST}
-    return [form for form in _DATES if form not in other]
+    return [form for form in _FORMS if form not in other]
 
 
 def _day_or_month(text: str) -> list[str]:
-    return [form for form in (DAY_FIRST, MONTH_FIRST) if _read(_DATES[form], text.casefold()) is not None]
+    return [form for form in (DAY_FIRST, MONTH_FIRST) if _read(_FORMS[form], text.casefold()) is not None]
 
 
 def _time(text: str, forms: Sequence[str]) -> tuple[str | None, float]:
-    """The form of a text that is no plain number, and its seconds; None: it is no time."""
-    if text in NOTHING:
-        return "", math.nan
-    for form in forms:
-        if (value := _read(_DATES[form], text)) is not None:
-            return form, value
-    try:
-        return "ISO 8601", _seconds(datetime.fromisoformat(text.upper()))
-    except (ValueError, OverflowError):
-        pass
-    try:
+    """The form of a text and its seconds, "" and NaN for none; None: it is no time."""
+    with suppress(ValueError):
         value = numbers()(text)
-    except ValueError:
-        return None, math.nan
-    return (SECONDS, value) if YEARS[0] <= value < YEARS[1] else (None, math.nan)
+        return ("" if math.isnan(value) else SECONDS if YEARS[0] <= value < YEARS[1] else None), value
+    for form in forms:
+        if (read := _read(_FORMS[form], text)) is not None:
+            return form, read
+    with suppress(ValueError, OverflowError):
+        return ISO, _seconds(datetime.fromisoformat(text.upper()))
+    return None, math.nan
 
 
-def _read(date: re.Pattern[str], text: str) -> float | None:
-    if not (match := date.fullmatch(text)):
+def _read(date: str, text: str) -> float | None:
+    if not (match := re.fullmatch(date, text)):
         return None
     year, month, day = match["year"], match["month"], int(match["day"])
     # 27/1/70 is 1970, 27/1/69 is 2069: as C has it.
@@ -203,30 +250,3 @@ def _zone(text: str) -> float:
 
 def _seconds(time: datetime) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-
-
-def _meant(values: Floats, seconds: bool, *, alone: bool) -> tuple[Floats, str]:
-    """What plain numbers mean as times, and the form. `seconds`: another text says that they are seconds."""
-    if alone and (np.abs(values) >= MILLISECONDS).all():
-        return values / 1000.0, MILLIS
-    early = np.abs(values) < LATE
-    distinct, places = np.unique(values[early], return_inverse=True)
-    dates = [_date(value) for value in distinct.tolist()]
-    if seconds or not dates or None in dates:
-        return values, f"ISO 8601 or {SECONDS}"
-    meant = values.copy()
-    meant[early] = np.array(dates)[places]
-    return meant, "YYYYMMDD or years"
-
-
-def _date(value: float) -> float | None:
-    """A year from 1900 to 2099, or YYYYMMDD in these, as seconds; None for another number."""
-    year, month, day = (
-        (int(value), 1, 1) if value < 10_000 else (int(value) // 10_000, int(value) // 100 % 100, int(value) % 100)
-    )
-    if value != int(value) or not 1900 <= year <= 2099:
-        return None
-    try:
-        return _seconds(datetime(year, month, day, tzinfo=UTC))
-    except ValueError:
-        return None
