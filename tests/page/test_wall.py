@@ -268,7 +268,7 @@ WON = re.compile(r'class="(?:won-[ab]|nobody)" d="([^"]*)"')
 
 
 @pytest.mark.slow
-def test_a_hundred_panels_are_drawn_in_a_moment_and_few_in_less(
+def test_a_hundred_panels_take_few_reads_and_ten_a_tenth_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls, run = 0, Store._run
@@ -282,17 +282,11 @@ def test_a_hundred_panels_are_drawn_in_a_moment_and_few_in_less(
     with running(tmp_path, CONFIG + "".join(_server(tmp_path, name) for name in names)) as daemon:
         for number, name in enumerate(names):
             play(daemon, roster(24, first=1000 * number + 1), server=name, who=name)
-        everything, some = "/", "/?servers=" + ",".join(names[:10])
-        assert len(order(page(daemon, everything))) == 102
-        seconds: dict[str, list[float]] = {everything: [], some: []}
+        assert len(order(page(daemon, "/"))) == 102
         monkeypatch.setattr(Store, "_run", counting)
-        page(daemon, everything)
+        page(daemon, "/")
         # One read for ten servers, and one more for the names of whom their decisions are about.
         assert 10 <= calls <= 25
-        for path in (everything, some) * 5:
-            began = time.perf_counter()
-            page(daemon, path)
-            seconds[path].append(time.perf_counter() - began)
-    # Ten panels cost about a tenth: of the others nothing is computed.
-    assert min(seconds[some]) < 0.4 * min(seconds[everything])
-    assert min(seconds[everything]) < 1.0
+        calls = 0
+        page(daemon, "/?servers=" + ",".join(names[:10]))
+        assert 1 <= calls <= 3

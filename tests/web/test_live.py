@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from equipoise.app import SystemClock
+from equipoise.page import wall
 from equipoise.service import copies, live
 from equipoise.service.event_loop import Precedence
 from equipoise.store.store import Store
@@ -281,6 +282,35 @@ def test_a_page_is_sent_only_what_has_changed_since_it_was_made(daemon: Daemon) 
     daemon.call("POST", "/v1/admin/servers/arena-1/on", {})
     with reading(daemon, before, path="/live") as page:
         assert page.next().server["enabled"]
+
+
+def test_walls_share_a_panel_for_a_second_until_its_server_says_something_else(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = {"accept": "text/html", "authorization": f"Bearer {SECRETS['guest']}"}
+
+    def panel() -> str:
+        return daemon.request("GET", "/?servers=arena-1", **headers).raw.decode()
+
+    def differs_after(before: str) -> bool:
+        time.sleep(1.1)  # the round's clock goes on
+        return panel() != before
+
+    live_round = {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}
+    daemon.post(batch(1, HELLO, ROSTER, live_round))
+    with reading(daemon, "?server=arena-1") as page:
+        page.until(lambda server: server["phase"] == "running")
+        assert differs_after(panel())
+        monkeypatch.setattr(wall, "SHARED_SECONDS", 60.0)
+        time.sleep(1.1)  # the last one is shared no longer
+        assert not differs_after(panel())
+        daemon.call("POST", "/v1/admin/servers/arena-1/off", {})
+        page.until(lambda server: not server["enabled"])
+        assert "Switched off by an admin." in panel()
+    while metric(daemon, "equipoise_live_readers"):
+        time.sleep(0.05)
+    time.sleep(2 * live.LOOK_SECONDS)
+    assert differs_after(panel())  # nobody would see what changes
 
 
 def test_a_figure_that_creeps_is_a_change_once_it_has_gone_a_whole_step(daemon: Daemon) -> None:

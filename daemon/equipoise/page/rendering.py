@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -87,18 +87,23 @@ _templates: dict[str, Template] = {}
 
 def _template(name: str) -> Template:
     """Return a template, compiled with those that it may bring in."""
-    for parent in ("base.html", "panels.html", "parts.html"):
+    for parent in ("base.html", "panel.html", "panels.html", "parts.html"):
         _environment().get_template(parent)
     return _environment().get_template(name)
 
 
 async def html(shown: Shown, visit: Visit) -> str:
-    """Return the whole page; game servers are answered meanwhile."""
-    if (template := _templates.get(shown.template)) is None:
-        template = _templates[shown.template] = await asyncio.to_thread(_template, shown.template)
+    """Return the whole page."""
+    return await part(shown.template, visit, shown.values, shown.title)
+
+
+async def part(name: str, visit: Visit, values: Mapping[str, Any], title: str = "") -> Markup:
+    """Return what a template makes of values; game servers are answered meanwhile."""
+    if (template := _templates.get(name)) is None:
+        template = _templates[name] = await asyncio.to_thread(_template, name)
     pieces = template.generate(
-        **shown.values,
-        title=shown.title,
+        **values,
+        title=title,
         visit=visit,
         link=visit.link,
         pools=sorted(visit.services.pools),
@@ -111,7 +116,7 @@ async def html(shown: Shown, visit: Visit) -> str:
     for piece in pieces:
         text.append(piece)
         await visit.services.precedence.give_way()
-    return "".join(text)
+    return Markup("".join(text))
 
 
 # How values are written. Times are those of the machine's own zone, which their title names.

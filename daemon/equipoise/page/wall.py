@@ -9,12 +9,14 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
+from msgspec import structs
 
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.core.wording import percent, side_word, span
 from equipoise.errors import StoreError
 from equipoise.game.port import PeerStatus
 from equipoise.page.pictures import course
+from equipoise.page.rendering import part
 from equipoise.page.visits import Elsewhere, Pages, Shown, Visit, attempted
 from equipoise.service.diagnosis import SCRIPTS, Script, awaited, is_old
 from equipoise.service.status import ServerStatus
@@ -45,6 +47,8 @@ LINES = 12
 """Decisions on a server's page."""
 READ_AT_ONCE = 10
 """Servers that are read at once: it takes about as long as a round."""
+SHARED_SECONDS = 1.0
+"""For which walls share a panel of a server that says the same: its clocks are off by no more."""
 NOTHING = SoFar((), (), ())
 ABOUT_FEW = ("place", "move", "kept", "switch", "chair")
 """Kinds of decisions that are about a player or two, whom the wall names."""
@@ -102,14 +106,36 @@ class Panel:
         return self.need.name.lower()
 
 
+class Drawn(NamedTuple):
+    """A panel as HTML."""
+
+    place: int
+    server: ServerId
+    html: Markup
+    until: float
+    """The second of the clock up to which other walls take it too."""
+
+
 @pages.add("GET", "/", READERS, query=Some, public=True)
 async def show_wall(visit: Visit) -> Shown:
-    """All game servers, or those that a page asks for again."""
-    since = visit.services.live.last_event()  # before all that is read: a change meanwhile comes behind it
-    answer = await visit.ask(show_servers, visit.query)
-    panels = await _panels(visit, answer)
-    panels.sort(key=lambda panel: (panel.place, panel.status.server))
-    if visit.query.servers is not None:
+    """All game servers, or those that a page asks for again. What several walls show is drawn once."""
+    live, services, asked = visit.services.live, visit.services, visit.query.servers
+    since = live.last_event()  # before all that is read: a change meanwhile comes behind it
+    kind = visit.public, visit.exported, visit.browser.prefix
+    async with live.making:
+        names = services.hosts.keys() if asked is None else services.hosts.keys() & set(asked.split(","))
+        kept, now = {server: live.kept(server) for server in names}, services.clock.monotonic()
+        panels = [panel for of_server in kept.values() if (panel := of_server.get(kind)) and panel.until > now]
+        there = {panel.server for panel in panels}
+        answer = await visit.ask(show_servers, visit.query if asked is None else Some(servers=",".join(names - there)))
+        new = structs.replace(answer, servers=tuple(status for status in answer.servers if status.server not in there))
+        for panel in await _panels(visit, new):
+            html = await part("panel.html", visit, {"panel": panel})
+            drawn = Drawn(panel.place, panel.status.server, html, now + SHARED_SECONDS)
+            kept[drawn.server][kind] = drawn
+            panels.append(drawn)
+    panels.sort()
+    if asked is not None:
         return Shown("panels.html", "Wall", {"panels": panels})
     well = {"remarks": (), "store": None} if visit.public else {"remarks": answer.remarks, "store": answer.store}
     return Shown("wall.html", "Servers" if visit.public else "Wall", {"panels": panels, "since": since, **well})

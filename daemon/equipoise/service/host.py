@@ -326,8 +326,7 @@ class Host:
             self.pool.balancing,
             self._clock.monotonic(),
         )
-        level, outlook = state.map_level, self._outlook()
-        on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
+        level, outlook, (sum_a, sum_b) = state.map_level, self._outlook(), self._sums()
         return ServerStatus(
             server=self.server,
             pool=self.pool.name,
@@ -350,11 +349,11 @@ class Host:
             pending=memory.pending.english if memory.pending else None,
             voices=len(state.voices.lasting(now)),
             vote_running=state.voices.order is not None,
-            players_a=len(on_a),
-            players_b=len(on_b),
+            players_a=len(state.roster.on(Side.A)),
+            players_b=len(state.roster.on(Side.B)),
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sum(skills(system, memory.context, Side.A, on_a)),
-            sum_b=sum(skills(system, memory.context, Side.B, on_b)),
+            sum_a=sum_a,
+            sum_b=sum_b,
             win_probability=outlook.chance if outlook else None,
             outlook=outlook,
             balanced_by=system.name,
@@ -387,8 +386,17 @@ class Host:
             self._stale.calling(now),
             self.refused.current(self._clock.epoch()),
             self.decided.total(),
-            (pool.version, pool.balancing.name, pool.ring_depth),
+            # Not the pool's version: each round of another server would have all looked at, and predictions cost.
+            (self._sums(), pool.balancing.name, pool.ring_depth),
         )
+
+    def _sums(self) -> tuple[float, float]:
+        """Return what the players of each side are worth together."""
+        roster, context = self.session.state.roster, self.session.memory.context
+        a, b = (
+            sum(skills(self.pool.balancing, context, side, [entry.id for entry in roster.on(side)])) for side in Side
+        )
+        return a, b
 
     @property
     def decided(self) -> Counter[DecisionKind]:

@@ -12,10 +12,10 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -102,6 +102,8 @@ class _Change:
     """What drifts, in steps that are worth a message."""
     message: bytes
     """Empty while nobody reads."""
+    kept: dict[Hashable, Any] = field(default_factory=dict)
+    """See `Live.kept`."""
 
 
 @dataclass(slots=True)
@@ -138,6 +140,8 @@ class Live:
         self._beat: asyncio.TimerHandle | None = None
         self._closed = False
         self._dropped = 0
+        self.making = asyncio.Lock()
+        """For who makes something to keep: others who would make the same wait, and find it."""
 
     def readings(self) -> Iterator[Reading]:
         """Yield the metrics of readers."""
@@ -153,6 +157,11 @@ class Live:
         boot, _, number = event.partition("-")
         is_ours = boot == self._boot and number.isascii() and number.isdigit() and len(number) < 16
         return min(int(number), self._number) if is_ours else None
+
+    def kept(self, server: ServerId) -> dict[Hashable, Any]:
+        """Return what readers share of a server, such as a panel, until it says something else."""
+        change = self._changes.get(server)
+        return change.kept if change is not None and self._current else {}
 
     async def read(self, reader: Reader) -> AsyncGenerator[bytes, None]:
         """Yield all that the reader is sent, until one of the two ends it. ScriptError 503: too many read."""
@@ -269,6 +278,7 @@ class Live:
             self._looks.clear()
             for change in self._changes.values():
                 change.message = b""
+                change.kept.clear()
 
     async def _look_at_all(self) -> None:
         for server in [
@@ -277,6 +287,7 @@ class Live:
             self._looks.pop(server, None)
             self._say(server, b"", (), b"gone", msgspec.json.encode({"server": server}))
         for server, host in tuple(self._hosts.items()):
+            await self._precedence.give_way()
             signs, look = host.signs(), self._looks.get(server)
             if look is None or look.signs != signs:
                 await self._look_at(server, host, signs, look)
