@@ -35,7 +35,6 @@ from equipoise.page.records import HistoryAsked, MapsAsked
 from equipoise.page.rendering import html, sentence, static_files
 from equipoise.page.site import HEADERS, NOBODY, TABLE, query_of, send_static
 from equipoise.page.visits import Browser, Elsewhere, Page, Reply, Shown, Visit
-from equipoise.page.visits import Shown as ShownPage
 from equipoise.web.evenness import Recent, Weeks, list_maps
 from equipoise.web.logins import PREFIX, seen_through
 from equipoise.web.openapi import PUBLIC, document
@@ -268,7 +267,7 @@ def whole(body: bytes, status: int, content_type: str, seconds: int, location: s
 async def _made(reply: Reply, visit: Visit, seconds: int) -> Made:
     if isinstance(reply, Elsewhere):
         return whole(b"", 303, "text/plain; charset=utf-8", seconds, reply.location)
-    assert isinstance(reply, ShownPage), "no public page is a file of its own"
+    assert isinstance(reply, Shown), "no public page is a file of its own"
     text = await html(reply, visit)
     return whole(text.encode(), reply.status, "text/html; charset=utf-8", seconds)
 
@@ -282,7 +281,7 @@ def _sayable(error: EquipoiseError) -> ScriptError:
 
 async def _page_refusal(error: ScriptError, visit: Visit) -> Made:
     refusal = ScriptError("not_found", "There is no such page here.", status=404) if error.status == 404 else error
-    shown = ShownPage("refusal.html", "Not possible", {"error": refusal}, error.status)
+    shown = Shown("refusal.html", "Not possible", {"error": refusal}, error.status)
     return await _made(shown, visit, LIVE_SECONDS)
 
 
