@@ -310,10 +310,12 @@ NOW, EARLY, LATER = Phrase.VOTE_QUESTION_NOW, Phrase.VOTE_QUESTION_EARLY, Phrase
 def test_the_question_says_when_new_teams_come_and_they_come_then(
     mode: Mode, when: str | None, opened: float, question: Phrase, passed: float, at_once: bool
 ) -> None:
+    """`opened` and `passed` are seconds of a round that goes live at 500."""
     session = begun(mode, TEN, rules=rules(vote={"when": when}))
-    order = open_vote(session, opened)
+    play(session, [(500.0, went_live("r2", TEN, 500.0))])
+    order = open_vote(session, 500.0 + opened)
     assert order.text == Text(question)
-    asked = of(AskSplit, voted(session, order, 6, 4, passed))
+    asked = of(AskSplit, voted(session, order, 6, 4, 500.0 + passed))
     assert bool(asked) is at_once
     assert session.memory.pending == VOTED
 

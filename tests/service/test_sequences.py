@@ -367,7 +367,7 @@ def rated_rounds(draw: st.DrawFn) -> RecordRound:
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3 * settings.default.max_examples // 2)
 @given(records=st.lists(rated_rounds(), min_size=1, max_size=3, unique_by=lambda record: record.round.id))
 def test_what_is_stored_of_a_round_makes_the_match_that_was_rated(records: list[RecordRound]) -> None:
     async def pairs(folder: Path) -> list[tuple[Match | None, Match | None]]:
