@@ -27,9 +27,10 @@ from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 def test_a_player_who_leaves_comes_back_or_changes_side_keeps_their_seconds(
     game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    (crosses, leaves, watches), (returns, _) = begin(game, "koth_harvest_final", 3, 2)
+    (crosses, leaves, watches, pauses), (returns, _) = begin(game, "koth_harvest_final", 4, 2)
     game.advance(10)
     game.join(crosses, "blue")
+    game.join(pauses, "spectate")
     settle(game)
     game.leave(leaves)
     back = game.reconnect(returns)
@@ -37,15 +38,18 @@ def test_a_player_who_leaves_comes_back_or_changes_side_keeps_their_seconds(
     settle(game)
     game.advance(10)
     game.join(watches, "spectate")
+    game.join(pauses, "red")
+    settle(game)
     game.advance(10)
     win(game, BLU)
-    assert len(ended(daemon)["players"]) == 5
+    assert len(ended(daemon)["players"]) == 6
     lines = {line["id"]: line for line in ended(daemon)["players"]}
     about = lambda seconds: pytest.approx(seconds, abs=0.5)  # noqa: E731
     for player, side, left, red, blu in (
         (crosses, "blu", False, about(10), about(20)),
         (leaves, "red", True, about(10), 0),
         (watches, "red", False, about(20), 0),
+        (pauses, "red", False, about(20), 0),
         (back, "blu", False, 0, about(30)),
     ):
         line = lines[str(player.steamid)]
