@@ -1,6 +1,6 @@
 """Connections to a database: made when they are needed, used by one at a time, and dropped when they fail.
 
-Every use is bounded. After a failure the next attempt waits, longer each time; meanwhile calls fail at once.
+Every statement is bounded. After a failure the next attempt waits, longer each time; meanwhile calls fail at once.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused
 
 if TYPE_CHECKING:
     import asyncpg
+
+    Connection: TypeAlias = asyncpg.Connection[Any]
 
 LONGEST_PAUSE = 5.0
 """Between two attempts to connect."""
@@ -29,7 +31,7 @@ T = TypeVar("T")
 Statement = tuple[str, tuple[object, ...]]
 """A statement and its values."""
 IF_FIRST = "WHERE EXISTS (SELECT 1 FROM part0)"
-"""The condition of statements behind the first one (`Connection.execute_if`)."""
+"""The condition of statements behind the first one (`execute_if`)."""
 _PARAMETER = re.compile(r"\$([2-9]\b|\d\d+)")
 
 _ADVICE = {
@@ -50,70 +52,27 @@ _ADVICE_MEANWHILE = {
 """By SQLSTATE: errors that may end by themselves."""
 
 
-class Connection:
-    """A connection for the length of one use: every statement has the time that is left of it."""
+async def execute_if(connection: Connection, first: Statement, others: Iterable[Statement]) -> bool:
+    """Run statements that write other rows each in one round trip; `$1` is the same value in all of them.
 
-    def __init__(self, raw: asyncpg.Connection[Any], seconds: float, deadline: float) -> None:
-        self._raw = raw
-        self._seconds = seconds
-        self._deadline = deadline
+    Returns whether the first one changed a row; the others are to ask so too (`IF_FIRST`).
+    """
+    parts, values = _together([first, *others])
+    head = ", ".join(f"part{place} AS ({part} RETURNING 1)" for place, part in enumerate(parts))
+    return bool(await connection.fetchval(f"WITH {head} SELECT count(*) FROM part0", *values))
 
-    async def _bounded(self, statement: Awaitable[Any]) -> Any:
-        now = asyncio.get_running_loop().time()
-        async with asyncio.timeout_at(min(self._deadline, now + self._seconds)):
-            return await statement
 
-    async def execute(self, statement: str, *values: object) -> None:
-        """Run a statement; without values it may be several, in one round trip."""
-        await self._bounded(self._raw.execute(statement, *values))
+async def committing(statement: Awaitable[T]) -> T:
+    """Run a statement that commits what it does; CommitUnknown if no answer comes."""
+    import asyncpg
 
-    async def execute_together(self, statements: Iterable[Statement]) -> None:
-        """Run statements that write other rows each in one round trip; `$1` is the same value in all of them."""
-        parts, values = _together(statements)
-        if parts:
-            self.extend()
-            *before, last = parts
-            head = ", ".join(f"part{place} AS ({part} RETURNING 1)" for place, part in enumerate(before))
-            await self.execute(f"WITH {head} {last}" if head else last, *values)
-
-    async def execute_if(self, first: Statement, others: Iterable[Statement]) -> bool:
-        """Do the same, and return whether the first one changed a row; the others are to ask so too (`IF_FIRST`)."""
-        parts, values = _together([first, *others])
-        self.extend()
-        head = ", ".join(f"part{place} AS ({part} RETURNING 1)" for place, part in enumerate(parts))
-        return bool(await self.fetchval(f"WITH {head} SELECT count(*) FROM part0", *values))
-
-    async def fetch(self, query: str, *values: object) -> Any:
-        """Return all rows of a query, in its order."""
-        return await self._bounded(self._raw.fetch(query, *values))
-
-    async def fetchrow(self, query: str, *values: object) -> Any:
-        """Return the first row, or None."""
-        return await self._bounded(self._raw.fetchrow(query, *values))
-
-    async def fetchval(self, query: str, *values: object) -> Any:
-        """Return the first value of the first row, or None."""
-        return await self._bounded(self._raw.fetchval(query, *values))
-
-    def extend(self) -> None:
-        """Count the time of the use from now on: what is under way is large, and goes on."""
-        self._deadline = max(self._deadline, asyncio.get_running_loop().time() + self._seconds)
-
-    async def commit(self) -> None:
-        """Commit; CommitUnknown if no answer comes."""
-        await self.committing(self.execute("COMMIT"))
-
-    async def committing(self, statement: Awaitable[T]) -> T:
-        """Run a statement that commits what it does; CommitUnknown if no answer comes."""
-        import asyncpg
-
-        try:
-            return await statement
-        except Exception as error:
-            # An error of the statement takes it back; one of a server that goes down may come behind the commit.
-            if isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "08")[:2] not in ("08", "57"):
-                raise
-            raise CommitUnknown(f"whether it is stored is not known: {described(error)}") from error
+    try:
+        return await statement
+    except Exception as error:
+        # An error of the statement takes it back; one of a server that goes down may come behind the commit.
+        if isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "08")[:2] not in ("08", "57"):
+            raise
+        raise CommitUnknown(f"whether it is stored is not known: {described(error)}") from error
 
 
 def _together(statements: Iterable[Statement]) -> tuple[list[str], list[object]]:
@@ -132,11 +91,11 @@ def _renumbered(statement: str, offset: int) -> str:
 class Link:
     """The way to a database, with at most one connection."""
 
-    def __init__(self, connect: Callable[[], Awaitable[asyncpg.Connection[Any]]], seconds: float, place: str) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[Connection]], seconds: float, place: str) -> None:
         self._connect = connect
         self._seconds = seconds
         self._place = place
-        self._connection: asyncpg.Connection[Any] | None = None
+        self._connection: Connection | None = None
         self._turn = asyncio.Lock()
         self._failures = 0
         self._not_before = 0.0
@@ -149,20 +108,20 @@ class Link:
         return self._connection is not None and not self._connection.is_closed()
 
     @asynccontextmanager
-    async def use(self, seconds: float | None = None) -> AsyncIterator[Connection]:
+    async def use(self) -> AsyncIterator[Connection]:
         """Lend the connection. What fails on it becomes a LogError or LogRefused; a transaction is taken back."""
-        now = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout_at(now + self._seconds):
+            async with asyncio.timeout(self._seconds):
                 await self._turn.acquire()
         except TimeoutError:
             raise LogError(f"{self._place}: another call takes long") from None
         try:
-            raw = await self._connected(now + self._seconds)
+            raw = await self._connected()
             try:
-                yield Connection(raw, self._seconds, now + (seconds or self._seconds))
+                yield raw
             except BaseException as error:
-                if not await self._usable(raw, error):
+                # What we found in its rows ourselves does it no harm.
+                if not isinstance(error, LogError) or isinstance(error, CommitUnknown) or raw.is_in_transaction():
                     self._drop()
                 if (refusal := translated(error, self._place)) is None:
                     raise
@@ -170,7 +129,7 @@ class Link:
         finally:
             self._turn.release()
 
-    async def _connected(self, deadline: float) -> asyncpg.Connection[Any]:
+    async def _connected(self) -> Connection:
         loop = asyncio.get_running_loop()
         if self._connection is not None and self.connected:
             return self._connection
@@ -178,7 +137,7 @@ class Link:
         if self._failure is not None and loop.time() < self._not_before:
             raise type(self._failure)(str(self._failure))
         try:
-            async with asyncio.timeout_at(deadline) as self._connecting:
+            async with asyncio.timeout(self._seconds) as self._connecting:
                 self._connection = await self._connect()
         except Exception as error:
             self._failure = translated(error, self._place) or LogError(f"{self._place}: {described(error)}")
@@ -189,24 +148,6 @@ class Link:
             self._connecting = None
         self._failure, self._failures = None, 0
         return self._connection
-
-    async def _usable(self, raw: asyncpg.Connection[Any], error: BaseException) -> bool:
-        """Return whether the connection can be used again after an error, with its transaction taken back."""
-        import asyncpg
-
-        if raw.is_closed() or not isinstance(error, Exception):
-            return False
-        if isinstance(error, asyncpg.PostgresError):
-            # Of a server that goes down; and read-only: after a failover another one has the name.
-            if (error.sqlstate or "08")[:2] in ("08", "57") or isinstance(error, asyncpg.ReadOnlySQLTransactionError):
-                return False
-        elif isinstance(error, CommitUnknown) or translated(error, "") not in (None, error):
-            return False
-        if raw.is_in_transaction():
-            with suppress(Exception):
-                async with asyncio.timeout(1.0):
-                    await raw.execute("ROLLBACK")
-        return not raw.is_in_transaction()
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -228,7 +169,7 @@ class Link:
             self._drop()
 
 
-async def is_direct(raw: asyncpg.Connection[Any]) -> bool:
+async def is_direct(raw: Connection) -> bool:
     """Return whether the server itself is at the other end: a pooler hands out keys of its own."""
     answer = bytearray()
 
@@ -240,7 +181,7 @@ async def is_direct(raw: asyncpg.Connection[Any]) -> bool:
     return bool(int(answer) == raw.get_server_pid())
 
 
-async def tried(raw: asyncpg.Connection[Any], statement: str) -> bool:
+async def tried(raw: Connection, statement: str) -> bool:
     """Run what not every database has, and return whether this one does."""
     import asyncpg
 

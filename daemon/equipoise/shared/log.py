@@ -26,16 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import LogConflict, LogDamaged, LogError, LogHeld, LogMissing, LogRefused
 from equipoise.shared.bodies import FORMAT
-from equipoise.shared.connections import IF_FIRST, Connection, Link, is_direct, tried
+from equipoise.shared.connections import IF_FIRST, Link, committing, execute_if, is_direct, tried
 from equipoise.shared.schema import KEPT, Changes, prepare
 
 if TYPE_CHECKING:
-    import asyncpg
+    from equipoise.shared.connections import Connection
 
 CALL_SECONDS = 5.0
-"""The bound of a call, and how long the database lets a statement, a lock and a silent holder of it live."""
-LONG_SECONDS = 3600.0
-"""The bound of what moves a whole pool; each of its statements has `CALL_SECONDS`."""
+"""The bound of a statement, and how long the database lets one, a lock and a silent holder of it live."""
 POLL_SECONDS = 1.0
 """How often is asked where nobody tells."""
 PAGE_BYTES = 1 << 20
@@ -44,6 +42,8 @@ HOLD_SECONDS = 15.0
 """After which an editor that has vanished no longer keeps others from appending."""
 SILENT_SECONDS = 15.0
 """After which a machine that does not publish is taken for one that is down."""
+LEAVE_SECONDS = 1.0
+"""For which a daemon that stops tries to tell the others."""
 LARGEST = 2**31 - 1
 CHANNEL = "equipoise"
 
@@ -179,25 +179,15 @@ _HOLD = """UPDATE equipoise.pools SET held_by = $2, held_until = now() + $3 * in
 WHERE pool = $1 AND (held_by IS NULL OR held_by = $2 OR held_until < now()) RETURNING held_by"""
 _DIGEST = """SELECT digest FROM equipoise.events WHERE pool = $1 AND number = $2 AND piece = 0
 UNION ALL SELECT digest FROM equipoise.bases WHERE pool = $1 AND number = $2 LIMIT 1"""
-# Events up to a number of bytes; of one that is larger, which can only be the first, the head. A thousand at most, by
-# their numbers: to reach a LIMIT, a database that has not looked at the table yet sorts all of it.
-_READ = """WITH page AS (
-    SELECT max(number) FILTER (WHERE total <= $3 OR place = 1) AS last,
-        max(bytes) FILTER (WHERE place = 1) > $3 AS large, max(pieces) FILTER (WHERE place = 1) AS pieces
-    FROM (
-        SELECT number, pieces, bytes,
-            row_number() OVER (ORDER BY number) AS place, sum(bytes) OVER (ORDER BY number) AS total
-        FROM (
-            SELECT number, count(*) AS pieces, sum(octet_length(body)) AS bytes FROM equipoise.events
-            WHERE pool = $1 AND number > $2 AND number <= $2 + 1000 GROUP BY number
-        ) AS sizes
-    ) AS totals
-)
-SELECT number, piece, kind, server, round, at, machine, digest, (SELECT pieces FROM page) AS pieces,
-    CASE WHEN NOT (SELECT large FROM page) THEN body END AS body
-FROM equipoise.events
-WHERE pool = $1 AND number > $2 AND number <= (SELECT last FROM page) AND (piece = 0 OR NOT (SELECT large FROM page))
-ORDER BY number, piece"""
+# Pieces up to a number of bytes, of a thousand events at most, by their numbers: to reach a LIMIT, a database that has
+# not looked at the table yet sorts all of it.
+_READ = """SELECT number, piece, kind, server, round, at, machine, digest, pieces, body
+FROM (
+    SELECT *, count(*) OVER (PARTITION BY number) AS pieces,
+        sum(octet_length(body)) OVER (ORDER BY number, piece) - octet_length(body) AS before
+    FROM equipoise.events WHERE pool = $1 AND number > $2 AND number <= $2 + 1000
+) AS page
+WHERE before < $3 ORDER BY number, piece"""
 _PIECE = "SELECT body FROM equipoise.{} WHERE pool = $1 AND number = $2 AND piece = $3"
 _SPAN = """SELECT number, piece, body FROM equipoise.{}
 WHERE pool = $1 AND number >= $2 AND number <= $3 AND piece >= $4 AND piece <= $5"""
@@ -287,13 +277,13 @@ class SharedLog:
         """End both connections; others see at once that this machine is gone."""
         await asyncio.gather(*self._telling)
         if self._published and self._reader.connected:
-            with suppress(LogError, LogRefused):
-                async with self._reader.use(1.0) as connection:
+            with suppress(LogError, LogRefused, TimeoutError):
+                async with asyncio.timeout(LEAVE_SECONDS), self._reader.use() as connection:
                     await connection.execute(_LEAVE, self.machine, self._instance, SILENT_SECONDS)
         await self._appender.close()
         await self._reader.close()
 
-    async def _connect(self) -> asyncpg.Connection[Any]:
+    async def _connect(self) -> Connection:
         import asyncpg
 
         while True:
@@ -301,6 +291,7 @@ class SharedLog:
                 self._url,
                 password=self._password,
                 timeout=self._seconds,
+                command_timeout=self._seconds,
                 statement_cache_size=0 if self._pooled else 100,
                 server_settings={"application_name": f"equipoise {self.machine}"[:63]},
             )
@@ -316,7 +307,7 @@ class SharedLog:
             self._pooled = not direct
             raw.terminate()
 
-    async def _connect_listener(self) -> asyncpg.Connection[Any]:
+    async def _connect_listener(self) -> Connection:
         raw = await self._connect()
         try:
             if not self._prepared:  # it may have been away when this was opened
@@ -373,7 +364,7 @@ class SharedLog:
         link = Link(self._connect, self._seconds, self._place)
         self._links.add(link)
         try:
-            async with link.use(LONG_SECONDS) as connection:
+            async with link.use() as connection:
                 yield connection
         finally:
             self._links.discard(link)
@@ -395,7 +386,7 @@ class SharedLog:
             await connection.execute(_BEGIN_LONG)
             await connection.execute(_SHARE, pool, *_columns(agreement), number, digest)
             await _write_base(connection, pool, number, digest, pieces, changes=Changes())
-            await connection.commit()
+            await committing(connection.execute("COMMIT"))
 
     async def base(self, pool: str) -> Base:
         """Return the newest base. Its pieces are read one by one."""
@@ -431,7 +422,7 @@ class SharedLog:
             if now != before or now >= number or await connection.fetchval(_FORGOTTEN, pool, number):
                 raise LogConflict(f"{self._place}: a base of pool {pool} was overtaken: the next one comes")
             await _lead(connection, pool, number)
-            await connection.commit()
+            await committing(connection.execute("COMMIT"))
 
     async def replace(
         self, pool: str, state: State, agreement: Agreement, number: int, event: NewEvent, pieces: AsyncIterable[bytes]
@@ -452,7 +443,7 @@ class SharedLog:
             update = "UPDATE equipoise.pools SET last = $2, digest = $3 WHERE pool = $1"
             await connection.execute(update, pool, number, digest)
             await _lead(connection, pool, number)
-            await connection.commit()
+            await committing(connection.execute("COMMIT"))
         self._tell(pool)
 
     async def trim(self, pool: str, before: float) -> int:
@@ -534,7 +525,7 @@ class SharedLog:
             writer = Appending(connection, pool, self.machine, self._seconds, state)
             yield writer
             if writer.changed:
-                await connection.commit()
+                await committing(connection.execute("COMMIT"))
             else:
                 await connection.execute("ROLLBACK")
         if writer.changed:
@@ -555,7 +546,7 @@ class SharedLog:
         if batch.size > PAGE_BYTES or batch.changes.anew:
             return None
         async with self._appender.use() as connection:
-            if not await connection.committing(batch.write(connection, rating_version)):
+            if not await committing(batch.write(connection, rating_version)):
                 return None
         self._tell(pool)
         return numbers
@@ -679,7 +670,7 @@ class _Batch:
         events = [(_APPEND, (self._pool, *map(list, zip(*self._rows, strict=True))))] if self._rows else []
         others = [*events, *self.changes.statements(self._pool, IF_FIRST)]
         self._behind, self._rows, self.size = (self.last, self.digest), [], 0
-        return await connection.execute_if((_MOVE, (self._pool, *values)), others)
+        return await execute_if(connection, (_MOVE, (self._pool, *values)), others)
 
 
 def _in_pieces(events: Sequence[LogEvent]) -> Iterator[tuple[LogEvent, int]]:
@@ -791,7 +782,8 @@ async def _write_base(
         if changes:
             changes.add(number, piece)
             await changes.clear(connection, pool)
-            await connection.execute_together(changes.statements(pool))
+            for statement, values in changes.statements(pool):
+                await connection.execute(statement, *values)
     insert = "INSERT INTO equipoise.bases (pool, number, digest, pieces) VALUES ($1, $2, $3, $4)"
     await connection.execute(insert, pool, number, digest, count)
 
@@ -805,15 +797,13 @@ async def _read(connection: Connection, pool: str, after: int, most_bytes: int) 
         if rows:
             raise LogDamaged(f"event {after + 1} of pool {pool} is missing in the log")
     try:
-        for number, piece, kind, server, round_, at, machine, digest, count, body in rows:
+        for number, piece, kind, server, round_, at, machine, digest, _, body in await _whole(connection, pool, rows):
             what = f"event {number} of pool {pool}"
             if kind is not None and None not in (at, machine, digest):
                 events.append(LogEvent(number, kind, server, round_, at, machine, digest, ()))
             if not events or number != after + len(events) or piece != len(events[-1].pieces):
                 raise LogDamaged(f"{what} is not whole in the log")
-            # One that is too large to be read with its head comes piece by piece.
-            bodies = [body] if body is not None else await _bodies(connection, pool, number, count)
-            events[-1] = replace(events[-1], pieces=(*events[-1].pieces, *(_plain(part, what) for part in bodies)))
+            events[-1] = replace(events[-1], pieces=(*events[-1].pieces, _plain(body, what)))
     except LogDamaged:  # what comes before it is good
         events = [event for event in events if event.number < number]
         if not events:
@@ -821,12 +811,17 @@ async def _read(connection: Connection, pool: str, after: int, most_bytes: int) 
     return events
 
 
-async def _bodies(connection: Connection, pool: str, number: int, count: int) -> Sequence[bytes]:
-    bodies = []
-    for place in range(count):
-        connection.extend()
-        bodies.append(await connection.fetchval(_PIECE.format("events"), pool, number, place))
-    return bodies
+async def _whole(connection: Connection, pool: str, rows: Sequence[Any]) -> Sequence[Any]:
+    """Return rows of whole events: a page without the last one, of which it has a part, or that one alone."""
+    if not rows:
+        return rows
+    number, pieces = rows[-1]["number"], rows[-1]["pieces"]
+    here = sum(row["number"] == number for row in rows)
+    if here == pieces or here < len(rows):
+        return rows if here == pieces else rows[:-here]
+    query, no_head = _PIECE.format("events"), (None,) * 6
+    rest = [await connection.fetchval(query, pool, number, piece) for piece in range(here, pieces)]
+    return [*rows, *((number, piece, *no_head, pieces, body) for piece, body in enumerate(rest, here))]
 
 
 def _plain(body: bytes, what: str) -> bytes:

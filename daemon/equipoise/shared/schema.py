@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.errors import LogRefused
 from equipoise.shared.bodies import OWN, Value, piece_decoder
-from equipoise.shared.connections import Connection, Statement
+from equipoise.shared.connections import Statement
 
 if TYPE_CHECKING:
-    import asyncpg
+    from equipoise.shared.connections import Connection
 
 
 class Kept(NamedTuple):
@@ -119,7 +119,6 @@ class Changes:
     async def clear(self, connection: Connection, pool: str) -> None:
         """Delete all rows of a pool, if it is written anew; before `statements`."""
         if self._anew:
-            connection.extend()
             for name in KEPT:
                 await connection.execute(f"DELETE FROM equipoise.{name} WHERE pool = $1", pool)
         self._anew = False
@@ -227,7 +226,7 @@ SCHEMA = (
 TABLES = frozenset(re.findall(r"CREATE TABLE equipoise\.(\w+)", "\n".join(SCHEMA)))
 
 
-async def prepare(raw: asyncpg.Connection[Any], place: str) -> None:
+async def prepare(raw: Connection, place: str) -> None:
     """Make the tables where there are none; LogRefused if they are another program's, or of another format."""
     import asyncpg
 
