@@ -396,7 +396,8 @@ def test_somebody_is_forgotten_in_older_events_and_in_the_base_and_the_digests_s
     with_logs(scenario, postgres.url(postgres.database()), pool=False)
 
 
-def test_all_see_the_servers_of_all_and_a_machine_that_ended_is_gone(postgres: Postgres) -> None:
+@pytest.mark.parametrize("cut", [False, True], ids=["ends", "is cut"])
+def test_all_see_the_servers_of_all_and_a_machine_that_ended_is_gone(postgres: Postgres, cut: bool) -> None:
     async def scenario(one: SharedLog, two: SharedLog) -> None:
         arena, koth = Server("main", "arena", "machine1", {"players": 3}), Server("main", "koth", "machine1", {})
         await one.publish({"version": "1"}, [koth, arena])
@@ -414,6 +415,8 @@ def test_all_see_the_servers_of_all_and_a_machine_that_ended_is_gone(postgres: P
         ]
         assert max(machine.seconds for machine in machines) < 10
         assert max(abs(machine.clock_seconds) for machine in machines) < 1
+        if cut:
+            two.cut()
         await two.close()
         assert {server.machine for server in await one.servers()} == {"machine1"}
         await one.publish({}, [])

@@ -276,10 +276,13 @@ class SharedLog:
     async def close(self) -> None:
         """End both connections; others see at once that this machine is gone."""
         await asyncio.gather(*self._telling)
-        if self._published and self._reader.connected:
+        if self._published:
+            # A stop that takes long cuts those that there are: perhaps it is not the database that it waits for.
+            link = Link(self._connect, self._seconds, self._place) if self.is_cut else self._reader
             with suppress(LogError, LogRefused, TimeoutError):
-                async with asyncio.timeout(LEAVE_SECONDS), self._reader.use() as connection:
+                async with asyncio.timeout(LEAVE_SECONDS), link.use() as connection:
                     await connection.execute(_LEAVE, self.machine, self._instance, SILENT_SECONDS)
+            await link.close()
         await self._appender.close()
         await self._reader.close()
 
