@@ -254,6 +254,9 @@ class Held:
         self.version += bool(players or parts)
         return sorted(player for player in players if player in self._used)
 
+    async def go_on_from(self, store: Store, pool: str, number: int) -> None:
+        """Go on from the snapshot of another machine after event `number`, which has all that the system holds."""
+
     def stored(self, rated: Sequence[RatedRound]) -> None:
         """Note that these rounds were committed."""
         self.version += any(outcome.changes for outcome in rated)

@@ -178,6 +178,28 @@ async def at_snapshot(
     return None
 
 
+SAME = 1e-9
+"""Points by which skills on two machines may differ: their processors differ in last digits."""
+COMPARED = 1_000
+"""Players whose skills are compared: those who played last."""
+
+
+async def at_reference(
+    store: Store, pool: str, purpose: Purpose, system: System[Any], recorded: Fingerprint, number: int
+) -> Place | None:
+    """A system like this one, as another machine knew it after event `number`; None: that is damaged, or was pruned."""
+    place = await at_snapshot(store, pool, purpose, system, recorded, number)
+    return None if place is None or place.number != number else place
+
+
+async def say_apart(store: Store, pool: str, old: System[Any], new: System[Any]) -> None:
+    """Say how far a system was from the reference that it gives way to."""
+    players = await store.last_players(pool, COMPARED)
+    pairs = zip(old.skill_values(players), new.skill_values(players), strict=True)
+    if (apart := max((abs(before - after) for before, after in pairs), default=0.0)) > SAME:
+        log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": pool})
+
+
 async def keep_base(
     store: Store, pool: str, purpose: Purpose, system: System[Any], recorded: Fingerprint, before: float
 ) -> None:
@@ -229,6 +251,9 @@ class HeldSequence(Held):
             return
         place = await begun(store, pool, "system", self.system, fingerprint_of(self.system))
         await place.go_to_end()
+        self._be_at(place)
+
+    def _be_at(self, place: Place) -> None:
         # Into the object that is there: the pool and its hosts hold it.
         self.system.go_back(place.replayed.system.checkpoint())
         self.calibration = place.replayed.calibration
@@ -248,6 +273,14 @@ class HeldSequence(Held):
         self._number, self._since, self._current, self._behind = place.number, self._since + place.since, True, False
         self.version += 1
         return True
+
+    async def go_on_from(self, store: Store, pool: str, number: int) -> None:
+        await self.read(store, pool)
+        place = await at_reference(store, pool, "system", self.system, fingerprint_of(self.system), number)
+        if place is not None:
+            await place.go_to_end()
+            await say_apart(store, pool, self.system, place.replayed.system)
+            self._be_at(place)
 
     def taken_in(self, players: Collection[PlayerId], *, parts: bool) -> list[PlayerId]:
         self._behind = True
@@ -372,8 +405,8 @@ class Follower:
         self._due = asyncio.Event()
         self._idle = asyncio.Event()
         self._anew = False
-        self._leave: int | None = None
-        """The event behind which its own snapshots are of a state that was left."""
+        self._reference: int | None = None
+        """The event of another machine's reference, from which it is to go on."""
         self._behind_since: float | None = None
         """When an answer first did without it, by the event loop's clock; None: the last one did not."""
         self._stopped = False
@@ -385,12 +418,6 @@ class Follower:
         """The system that makes the teams; to be asked while it is `ready`."""
         assert self._place is not None
         return self._place.replayed.system
-
-    @property
-    def number(self) -> int:
-        """The last event that `system` has seen."""
-        assert self._place is not None
-        return self._place.number
 
     @property
     def calibration(self) -> Calibration:
@@ -421,11 +448,14 @@ class Follower:
             self._idle.clear()
         self._due.set()
 
-    def rebuild(self, leave: int | None = None) -> None:
-        """The past has changed; `leave`: an event behind which the snapshots that were kept here lead nowhere."""
-        self._anew, self.ready = True, False
-        if leave is not None:
-            self._leave = leave
+    def go_on_from(self, reference: int) -> None:
+        """Go on from the snapshot of another machine after this event; it makes the teams until that is there."""
+        self._reference = reference
+        self.wake()
+
+    def rebuild(self) -> None:
+        """The past has changed."""
+        self._anew, self.ready, self._reference = True, False, None
         self._new.clear()  # one of them may be struck
         self._changed()
         self.wake()
@@ -511,18 +541,35 @@ class Follower:
     async def _to_go_on(self) -> Place:
         if self._anew:
             self._place, self._anew = None, False
-            if self._leave is not None:  # here, behind the snapshot that it kept last
-                await self._store.leave_snapshots(self.pool, "balance", self._leave)
-                self._leave = None
+        if self._place is not None and self._reference is not None:
+            place, self._reference = await self._at_reference(self._place, self._reference), None
+            if place is not None:
+                return place
         place = self._place or await self._begun()
         # It was at the end when it stopped; now something was stored behind that.
         place.at_end = False
         return place
 
+    async def _at_reference(self, old: Place, number: int) -> Place | None:
+        assert self._recorded is not None
+        place = await at_reference(self._store, self.pool, "balance", self.like, self._recorded, number)
+        if place is None:
+            return None
+        # Both after the same event.
+        old.at_end = False
+        await old.go_to_end(number)
+        await place.go_to_end(old.number)
+        await say_apart(self._store, self.pool, old.replayed.system, place.replayed.system)
+        # Behind the reference, those that were kept here are of what was known here.
+        await self._store.leave_snapshots(self.pool, "balance", number)
+        place.at_end = False
+        return place
+
     def _take_over(self, place: Place) -> None:
+        if not self.ready:
+            log.info("%s makes the teams", self.name, extra={"pool": self.pool, "event_number": place.number})
         self._place, self.ready, self.failure = place, True, None
         self._changed()
-        log.info("%s makes the teams", self.name, extra={"pool": self.pool, "event_number": place.number})
 
     async def _begun(self) -> Place:
         assert self._recorded is not None

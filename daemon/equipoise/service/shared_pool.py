@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -38,7 +37,7 @@ from equipoise.ratings.system import System
 from equipoise.service import held, people
 from equipoise.service.clock import Clock
 from equipoise.service.held import Before, RatingAttempt, described, fingerprint_of, made_by
-from equipoise.service.place import NewRound, at_snapshot
+from equipoise.service.place import NewRound
 from equipoise.service.pool import Group, Pool, Recorded, Sharing, new_rounds, stored_now
 from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.bodies import FORMAT
@@ -59,12 +58,8 @@ FAULT_SECONDS = 10.0
 """Between two attempts after a fault of ours, which may come again."""
 GATHER_SECONDS = 0.05
 """From a notice to a look at the log: what comes meanwhile is read and written at once."""
-SAME = 1e-9
-"""Points by which skills on two machines may differ: their processors differ in last digits."""
 REFERENCE_EVERY = 1_000
 """Events after which the appender writes the state of sequential systems into the log."""
-COMPARED = 1_000
-"""Players whose skills are compared with the reference: those who played last."""
 REBASE_EVERY = 10_000
 """Events after which the log begins with a newer base: a machine that joins reads so many at most behind it."""
 EVENTS_SECONDS = 30 * 86_400.0
@@ -107,8 +102,6 @@ class SharedPool(Pool):
         self._log = shared_log
         self._writing = asyncio.Lock()
         """Held by who changes the pool, for as long as the network takes; `_lock` is for memory and store alone."""
-        self._references: dict[Purpose, int] = {}
-        """Events of another machine's references that are still to be compared with what is known here."""
         self._due = asyncio.Event()
         """Rounds wait to be appended."""
         self._answers: dict[Key, asyncio.Future[RatedRound | Exception]] = {}
@@ -406,11 +399,9 @@ class SharedPool(Pool):
                 rows = [(Position(event.number, event.digest), event.pieces) for event in group]
                 taken = await self.store.take_in(self.name, rows, people.renamed)
                 await self._note(taken, tried)
-            for result, event in zip(taken, group, strict=False):
-                if event.machine != self._log.machine:
-                    self._references |= result.references
-            if self._references:
-                await self._compare()
+                for result, event in zip(taken, group, strict=False):
+                    if event.machine != self._log.machine:
+                        await self._go_on_from(result.references)
             if (
                 forgotten := [someone for result in taken for someone in result.forgotten]
             ) and self.forgetting is not None:
@@ -436,49 +427,12 @@ class SharedPool(Pool):
         if self.follower is not None:
             self.follower.wake(rounds)
 
-    async def _compare(self) -> None:
-        """Go on from a reference that another machine made, where what is known here has moved away from it."""
-        players = [*self._reading.present(), *await self.store.last_players(self.name, COMPARED)]
-        reference = self._references.pop("system", None)
-        if reference is not None and self.system.sequential:
-            async with self._lock:
-                await self._held.read(self.store, self.name)
-                if await self._left("system", self.system, players, self.system.skill_values(players), reference):
-                    await self.store.leave_snapshots(self.name, "system", reference)
-                    self._held.outdate(())
-                    await self._held.read(self.store, self.name)
-        reference, follower = self._references.get("balance"), self.follower
-        if reference is not None and follower is not None and follower.like.sequential:
-            await follower.keep_up()
-            if follower.ready:
-                skills, number = follower.system.skill_values(players), follower.number
-                if number < reference:
-                    return  # it is compared behind the next event
-                if await self._left("balance", follower.like, players, skills, reference, number):
-                    follower.rebuild(leave=reference)
-        self._references.pop("balance", None)
-
-    async def _left(
-        self,
-        purpose: Purpose,
-        like: System[Any],
-        players: Sequence[PlayerId],
-        skills: Sequence[float],
-        reference: int,
-        number: int = sys.maxsize,
-    ) -> bool:
-        """Return whether the reference leads to other skills after event `number` than these."""
-        # Not from the newest snapshot: one of this machine's own would lead to what is known here.
-        place = await at_snapshot(self.store, self.name, purpose, like, fingerprint_of(self.system), reference)
-        if place is None or place.number != reference:
-            return False  # it is damaged, or of a round that was pruned
-        await place.go_to_end(number)
-        after = place.replayed.system.skill_values(players)
-        apart = max((abs(old - new) for old, new in zip(skills, after, strict=True)), default=0.0)
-        if apart <= SAME:
-            return False
-        log.warning("skills were %.3g points from the log's reference: it counts", apart, extra={"pool": self.name})
-        return True
+    async def _go_on_from(self, references: Mapping[Purpose, int]) -> None:
+        """Go on from what another machine knew after these events, as all do."""
+        if (number := references.get("system")) is not None:
+            await self._held.go_on_from(self.store, self.name, number)
+        if (number := references.get("balance")) is not None and self.follower is not None:
+            self.follower.go_on_from(number)
 
     # Appending: rounds from the ring, and edits.
 
