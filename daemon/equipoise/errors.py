@@ -80,7 +80,7 @@ class LogError(StoreError):
 
 
 class LogConflict(LogError):
-    """Another transaction came between, and the database took this one back: it is tried again."""
+    """Another machine came between, and nothing was done: it is tried again."""
 
 
 class LogHeld(LogError):

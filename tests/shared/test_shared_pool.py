@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import sqlite3
 import time
@@ -43,6 +44,20 @@ def some_round(number: int, server: str, of: random.Random) -> RecordRound:
     winner = of.choice([Side.A, Side.B, None])
     began = time.time() - 10_000.0 + 100 * number
     return a_round(number, a=people[:4], b=people[4:], winner=winner, server=ServerId(server), started_at=round(began))
+
+
+def test_machines_that_start_at_once_on_an_empty_database_begin_one_log_and_say_no_trouble(
+    postgres: Postgres, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def start(url: str) -> None:
+        async with AsyncExitStack() as stack:
+            machines = [machine(tmp_path / name, name, url) for name in ("one", "two", "three")]
+            pools = await asyncio.gather(*map(stack.enter_async_context, machines))
+            await pools[0].record(some_round(1, "server-one", random.Random(1)), b"{}")
+            await until_equal(*pools)
+
+    asyncio.run(start(postgres.url(postgres.database())))
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.parametrize("system", ["synelo", "ns2", "trueskill2", "joint", "teamskill_allk_ev"])

@@ -634,8 +634,8 @@ def test_transactions_that_the_database_takes_back_are_to_be_tried_again() -> No
 
     from equipoise.shared.connections import translated
 
-    for error in (asyncpg.SerializationError("no"), asyncpg.DeadlockDetectedError("no")):
-        assert isinstance(translated(error, "here"), LogConflict)
+    for kind in (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.UniqueViolationError):
+        assert isinstance(translated(kind("no"), "here"), LogConflict)
 
 
 def test_a_commit_that_waits_for_a_standby_is_unknown_and_there_once_when_the_standby_is_given_up() -> None:

@@ -350,7 +350,7 @@ def _put_aside(config: Config, name: str) -> None:
         await store.open()
         try:
             back_up(file, kept)
-            await store.drop(name)
+            await store.follow(name, None, drop=True)
         finally:
             await store.close()
 

@@ -147,7 +147,7 @@ class SharedPool(Pool):
             if not await self._is_rated_anew():
                 raise
             log.info("the pool was rated anew by another machine, and is read anew", extra={"pool": self.name})
-            await self.store.drop(self.name, READING)
+            await self.store.follow(self.name, READING, drop=True)
             await held.agree(self.name, self.store, self._held, self._clock.epoch())
         await self._held.read(self.store, self.name)
         await asyncio.to_thread(self.ring.open)
@@ -303,8 +303,8 @@ class SharedPool(Pool):
             self._trouble += (
                 f"; `equipoise pool recompute {self.name}` on a machine that is past it writes all anew for the others"
             )
-        elif isinstance(error, LogHeld | LogMissing) or not isinstance(error, LogRefused | LogError):
-            return  # it answers: an edit ends, and a newer base is read at once. Or the store's own log says it.
+        elif isinstance(error, LogConflict | LogHeld | LogMissing) or not isinstance(error, LogRefused | LogError):
+            return  # it answers: it is tried again, an edit ends, a newer base is read. Or the store's own log says it.
         self._connected = False
         away = isinstance(error, LogError) and not isinstance(error, LogDamaged)
         trouble = "is away" if away else self._trouble

@@ -47,7 +47,6 @@ _ADVICE_MEANWHILE = {
     "53100": "the disk of the database is full: make room there",
     "53300": "raise max_connections there, or put PgBouncer between",
     "25006": "it takes no writes: a standby that was not promoted, or default_transaction_read_only",
-    "23505": "another machine has just written it: it is looked up",
 }
 """By SQLSTATE: errors that may end by themselves."""
 
@@ -224,7 +223,7 @@ def translated(error: BaseException, place: str) -> LogError | LogRefused | None
     text = f"{place}: {described(error)}"
     if isinstance(error, asyncpg.PostgresError):
         state = error.sqlstate or ""
-        if state in ("40001", "40P01"):
+        if state in ("40001", "40P01", "23505"):  # the last: another machine has just written the same
             return LogConflict(text)
         if (advice := _ADVICE_MEANWHILE.get(state)) is not None:
             return LogError(f"{text}: {advice}")

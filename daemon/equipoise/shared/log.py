@@ -201,10 +201,13 @@ _APPEND = f"""INSERT INTO equipoise.events (pool, number, piece, kind, server, r
 SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::double precision[],
     $8::text[], $9::bytea[], $10::bytea[]) {IF_FIRST}"""
 _BASE = "SELECT base FROM equipoise.pools WHERE pool = $1"
-_NEWEST = "SELECT max(at) FROM equipoise.events WHERE pool = $1 AND number >= $2 AND number <= $3"
+# A thousand at a time: one statement for all would take longer than a statement may.
 _TRIM = """WITH gone AS (
-    DELETE FROM equipoise.events WHERE pool = $1 AND number <= $2
-    AND number <= (SELECT base FROM equipoise.pools WHERE pool = $1) RETURNING 1
+    DELETE FROM equipoise.events WHERE pool = $1 AND number IN (
+        SELECT number FROM equipoise.events WHERE pool = $1 AND at < $2
+            AND number < 1000 + (SELECT min(number) FROM equipoise.events WHERE pool = $1)
+            AND number <= (SELECT base FROM equipoise.pools WHERE pool = $1)
+    ) RETURNING 1
 ) SELECT count(*) FROM gone"""
 # Somebody who was forgotten since the rows of a base were read would come back with it.
 _FORGOTTEN = "SELECT 1 FROM equipoise.events WHERE pool = $1 AND number > $2 AND kind = 'forget' LIMIT 1"
@@ -381,12 +384,13 @@ class SharedLog:
             return _state(await connection.fetchrow(_STATE, pool))
 
     async def share(self, pool: str, agreement: Agreement, number: int, pieces: AsyncIterable[bytes]) -> None:
-        """Begin a pool with a base; the next event is `number` + 1. LogRefused if the pool is there already."""
+        """Begin a pool with a base; the next event is `number` + 1. LogConflict if the pool is there already."""
         async with self._long() as connection:
             if await connection.fetchrow(_STATE, pool):
-                raise LogRefused(f"{self._place}: pool {pool} is there already: join it, or name another database")
+                raise LogConflict(f"{self._place}: another machine has begun pool {pool} at this moment: it is joined")
             digest = os.urandom(32)  # another log of this name is another log from its first event on
             await connection.execute(_BEGIN_LONG)
+            await _clear(connection, pool)
             await connection.execute(_SHARE, pool, *_columns(agreement), number, digest)
             await _write_base(connection, pool, number, digest, pieces, changes=Changes())
             await committing(connection.execute("COMMIT"))
@@ -456,12 +460,8 @@ class SharedLog:
         """
         count = 0
         async with self._long() as connection:
-            # A thousand at a time: one statement for all would take longer than a statement may.
-            for first, last in await _spans(connection, pool, 1000):
-                newest = await connection.fetchval(_NEWEST, pool, first, last)
-                if newest is None or newest >= before:
-                    break
-                count += await connection.fetchval(_TRIM, pool, last)
+            while rows := await connection.fetchval(_TRIM, pool, before):
+                count += rows
         return count
 
     async def has_round(self, pool: str, number: int, server: str, round_id: str) -> bool:
@@ -546,7 +546,7 @@ class SharedLog:
         numbers = batch.numbered(events)
         for event, place in _in_pieces(numbers):
             batch.add_piece(event, place)
-        if batch.size > PAGE_BYTES or batch.changes.anew:
+        if batch.size > PAGE_BYTES:
             return None
         async with self._appender.use() as connection:
             if not await committing(batch.write(connection, rating_version)):
@@ -705,7 +705,6 @@ class Appending(_Batch):
         return pairs
 
     async def _write(self) -> None:
-        await self.changes.clear(self._connection, self._pool)
         if not await self.write(self._connection, self.agreement.rating_version):
             raise LogConflict(f"pool {self._pool} was changed while it was held")
 
@@ -759,12 +758,14 @@ async def _lead(connection: Connection, pool: str, number: int) -> None:
 
 
 async def _clear(connection: Connection, pool: str) -> None:
-    """Delete what people's own pages read of a pool's rounds: at once it would take longer than a statement may."""
+    """Delete what people's own pages read of a pool; all rounds at once would take longer than a statement may."""
     last = await connection.fetchval("SELECT max(number) FROM equipoise.rounds WHERE pool = $1", pool) or 0
     for first in range(0, last + 1, 1000):
         for table, column in (("participants", "round"), ("rounds", "number")):
             where = f"pool = $1 AND {column} >= $2 AND {column} < $3"
             await connection.execute(f"DELETE FROM equipoise.{table} WHERE {where}", pool, first, first + 1000)
+    for table in KEPT:
+        await connection.execute(f"DELETE FROM equipoise.{table} WHERE pool = $1", pool)
 
 
 async def _write_base(
@@ -784,7 +785,6 @@ async def _write_base(
         count += 1
         if changes:
             changes.add(number, piece)
-            await changes.clear(connection, pool)
             for statement, values in changes.statements(pool):
                 await connection.execute(statement, *values)
     insert = "INSERT INTO equipoise.bases (pool, number, digest, pieces) VALUES ($1, $2, $3, $4)"

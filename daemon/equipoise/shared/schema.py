@@ -90,14 +90,11 @@ class Changes:
     """The changes by events in the tables above, row by row: the last one counts."""
 
     def __init__(self) -> None:
-        self._anew = False
         self._rows: dict[str, dict[tuple[Value, ...], tuple[Value, ...] | None]] = {}
 
     def add(self, number: int, body: bytes) -> None:
         """Take in a piece of the body of event `number`."""
         piece = piece_decoder.decode(body)
-        if piece.anew:
-            self._anew, self._rows = True, {}
         for name, table in KEPT.items():
             rows = self._rows.setdefault(name, {})
             for key in piece.deleted.get(name, ()):
@@ -110,18 +107,6 @@ class Changes:
                     for place in numbers:
                         values[place] = number if values[place] == OWN else values[place]
                     rows[tuple(values[: table.keys])] = tuple(values)
-
-    @property
-    def anew(self) -> bool:
-        """Whether all rows of the pool go before these (`clear`)."""
-        return self._anew
-
-    async def clear(self, connection: Connection, pool: str) -> None:
-        """Delete all rows of a pool, if it is written anew; before `statements`."""
-        if self._anew:
-            for name in KEPT:
-                await connection.execute(f"DELETE FROM equipoise.{name} WHERE pool = $1", pool)
-        self._anew = False
 
     def statements(self, pool: str, condition: str = "") -> Iterator[Statement]:
         """Yield what writes them, each other rows, and forget them."""

@@ -705,22 +705,13 @@ class Store:
         await self._taken_over(write, large=large)
         self._hidden = None
 
-    async def drop(self, pool: str, position: Position | None = None) -> None:
-        """Delete all of a pool, and follow no log of it; READING: one whose base is to be read."""
+    async def follow(self, pool: str, position: Position | None, *, drop: bool = False) -> None:
+        """Follow a log from there on; None: no more, the pool is this store's own. `drop`: all of it is deleted."""
 
         def write(db: Connection) -> None:
             with self._transaction(db):
-                changes.drop(db, pool)
-                changes.move(db, pool, position)
-            self._note_followed(db)
-
-        await self._read(write)
-
-    async def follow(self, pool: str, position: Position | None) -> None:
-        """Follow a log from there on; None: no more, the pool is this store's own from now on."""
-
-        def write(db: Connection) -> None:
-            with self._transaction(db):
+                if drop:
+                    changes.drop(db, pool)
                 changes.move(db, pool, position)
             self._note_followed(db)
 
