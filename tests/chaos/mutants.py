@@ -130,8 +130,8 @@ MUTANTS = (
     Mutant(
         "the system that makes the teams keeps what was undone",
         "service/place.py",
-        "        self._anew, self.ready = True, False\n        if leave",
-        "        if leave",
+        "        self._anew, self.ready, self._reference = True, False, None\n",
+        "        self._reference = None\n",
         ("people, each edit",),
         ("replay",),
     ),
