@@ -67,7 +67,7 @@ log = logging.getLogger(__name__)
 
 
 class _Body(msgspec.Struct, frozen=True):
-    """What Discord answers, as far as it is read; one in another form says nothing."""
+    """An answer of Discord, as far as it is read; one in another form says nothing."""
 
     id: MessageId | None = None
     code: int = 0
@@ -419,4 +419,4 @@ class _Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: a look-up under way ends by itself."""

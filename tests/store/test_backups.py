@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -133,11 +132,9 @@ def test_a_copy_is_synced_piece_by_piece_so_that_no_round_waits_on_a_slow_disk_f
         database.executemany("INSERT INTO decisions VALUES (?, 'server', 0.0, 'scramble', 'stale', NULL, ?)", evening)
     folder = tmp_path / "copies"
     folder.mkdir()
-    backup = f"back_up(Path({str(tmp_path / 's.db')!r}), Path({str(folder / 'copy.db')!r}))"
-    command = [sys.executable, "-c", f"from pathlib import Path; from equipoise.store.backups import back_up; {backup}"]
-    subprocess.run(
-        [*RECORDER, "--folder", str(folder), "--log", str(tmp_path / "log"), "--", *command], check=True, cwd=ROOT
-    )
+    recorded = [*RECORDER, "--folder", str(folder), "--log", str(tmp_path / "log"), "--", *COMMAND, "backup"]
+    request = framed(BackupRequest(str(tmp_path / "s.db"), str(folder / "copy.db")))
+    subprocess.run(recorded, input=request, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)
     unsynced = 0
     sizes = []
     for change in read(tmp_path / "log.record"):

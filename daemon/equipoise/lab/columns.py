@@ -105,7 +105,7 @@ class Words:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The distinct texts."""
+        """`known` as a list: a row's text by its number."""
         texts: list[str] = self.known.to_pylist()
         return texts
 
@@ -235,7 +235,7 @@ def _unpacked(name: str, file: Path) -> tuple[Any, str, str]:
 
 
 def _undecodable(name: str, file: Path) -> str:
-    """Where a file is not encoded as it begins."""
+    """Say on which line a file is not encoded as it begins."""
     stream, encoding, _ = _unpacked(name, file)
     try:
         stream.read().decode(encoding)
