@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from functools import lru_cache
+from itertools import chain, combinations, permutations, product
 
 from equipoise.core.asks import (
     Ask,
@@ -224,12 +225,18 @@ def least_leaving(ask: AskSplit, split: Split) -> int:
 
 
 def _splits(entries: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:
-    players = [entry.id for entry in entries]
-    for on_a, on_b in sorted(sizes):
-        for a in combinations(players, on_a):
-            rest = [player for player in players if player not in a]
-            for b in combinations(rest, on_b):
-                yield Split(a, b, tuple(player for player in rest if player not in b))
+    players = tuple(entry.id for entry in entries)
+    return chain.from_iterable(_of_sizes(players, *pair) for pair in sorted(sizes))
+
+
+@lru_cache(maxsize=64)
+def _of_sizes(players: tuple[PlayerId, ...], on_a: int, on_b: int) -> tuple[Split, ...]:
+    return tuple(
+        Split(a, b, tuple(player for player in rest if player not in b))
+        for a in combinations(players, on_a)
+        for rest in [[player for player in players if player not in a]]
+        for b in combinations(rest, on_b)
+    )
 
 
 def _meets(ask: AskSplit, split: Split) -> bool:
