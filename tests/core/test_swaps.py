@@ -194,13 +194,16 @@ def test_the_same_words_again_are_shown_to_the_other_once() -> None:
 def test_when_one_leaves_before_they_were_moved_the_other_stays_or_is_not_moved_back(first_is_done: bool) -> None:
     game = running()
     first, second = agreed(game)
+    others = agreed(game, "b", "f")
     if first_is_done:
         carried_out(game, first)
     game.roster = game.roster.without(second.player)
     effects = game.happens(e.PlayerLeft(game.now, second.player), e.OrderFailed(game.now, second.order, "left"))
     assert of(Cancel, effects) == ([] if first_is_done else [Cancel(first.order)])
     assert told(first.player, Text(Phrase.SWAP_FAILED, (f"@{second.player}",))) in effects
-    assert game.session.state.swaps == ()
+    assert [swap.moves for swap in game.session.state.swaps] == [others]
+    game.happens(e.PlayerLeft(game.now, PlayerId("h")))
+    assert [swap.moves for swap in game.session.state.swaps] == [others], "who leaves is in no swap"
 
 
 def test_when_one_cannot_be_moved_the_other_stays_and_both_read_it() -> None:
@@ -210,6 +213,18 @@ def test_when_one_cannot_be_moved_the_other_stays_and_both_read_it() -> None:
     assert of(Cancel, effects) == [Cancel(second.order)]
     assert [each.player for each in effects if isinstance(each, Tell)] == [first.player, second.player]
     assert [log.kind for log in of(LogDecision, effects)] == ["failed"]  # type: ignore[union-attr]
+
+
+def test_where_one_was_moved_and_the_other_cannot_be_autobalance_closes_the_gap() -> None:
+    game = running()
+    first, second = agreed(game)
+    carried_out(game, first)
+    game.now += 4.0
+    effects = game.happens(e.OrderFailed(game.now, second.order, "held", {second.player: "duel"}))
+    assert of(Cancel, effects) == []
+    (move,) = of(Move, effects)
+    assert isinstance(move, Move)
+    assert (move.side, move.deadline) == (first.side.other, 10.0)
 
 
 @pytest.mark.parametrize("end", ["round", "scramble", "off", "switched", "overdue"])
