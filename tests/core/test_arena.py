@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment, Purpose
-from equipoise.core.bench import duel
+from equipoise.core.bench import bench_costs, duel
 from equipoise.core.effects import Assign, Lock, LogDecision, Tell
+from equipoise.core.memory import Benched
 from equipoise.core.model import Context, Mode, Outlook, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
+from equipoise.core.triggers import Tally
 from tests.core.game import Game
 from tests.core.scripts import (
     MAP,
@@ -30,6 +34,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    the,
     went_live,
     without_loads,
 )
@@ -54,7 +59,11 @@ def after_scramble(text: str, given: Rules | None = None) -> Game:
 # Round 1.
 
 
-@pytest.mark.parametrize(("text", "bench"), [("ac|bd|e", "ade"), ("1|2|abc", "a")], ids=["humans", "bots do not duel"])
+@pytest.mark.parametrize(
+    ("text", "bench"),
+    [("ac|bd|e", "ade"), ("a|g|bc", "ag"), ("1|2|abc", "a")],
+    ids=["humans", "others face each other by chance", "bots do not duel"],
+)
 def test_round_one_is_a_duel_of_the_two_closest_ratings_and_all_others_wait(text: str, bench: str) -> None:
     order = assigned(arena(text).start())
     assert order.reason == Text(Phrase.REASON_DUEL)
@@ -62,23 +71,12 @@ def test_round_one_is_a_duel_of_the_two_closest_ratings_and_all_others_wait(text
     assert sorted(order.split.bench) == list(ids(bench))
 
 
-def test_two_who_face_each_other_by_chance_do_not_duel_when_others_are_closer() -> None:
-    game = arena("a|g|bc")
-    game.start()
-    assert game.stands() in ("b|c|ag", "c|b|ag")
-
-
-def test_the_duel_is_ordered_once() -> None:
+def test_the_duel_is_ordered_once_and_a_duellist_who_leaves_before_the_round_is_live_is_replaced() -> None:
     game = arena("||abcde")
     game.start()
     game.look()
     game.happens(e.Heartbeat(1.0))
     assert len(of(Assign, game.effects)) == 1
-
-
-def test_a_duellist_who_leaves_before_the_round_is_live_is_replaced() -> None:
-    game = arena("||abcde")
-    game.start()
     gone = game.roster.on(A)[0].id
     game.roster = game.roster.without(gone)
     game.happens(e.PlayerLeft(1.0, gone))
@@ -112,11 +110,10 @@ def test_a_duel_is_of_the_closest_pair_and_of_equally_close_ones_the_longest_con
 
 
 @pytest.mark.parametrize(("text", "teams"), [("a|b", "a|b"), ("b|a", "b|a"), ("|a|b", "b|a"), ("b||a", "b|a")])
-def test_duellists_keep_the_side_they_stand_on(text: str, teams: str) -> None:
+def test_duellists_keep_the_side_they_stand_on_unless_they_are_closer_the_other_way_round(
+    text: str, teams: str
+) -> None:
     assert duel(roster(text).entries, TIED, TIED) == split(teams)
-
-
-def test_duellists_who_are_closer_the_other_way_round_change_sides() -> None:
     on_b = TIED | {PlayerId("a"): 1900.0, PlayerId("b"): 2100.0}
     assert duel(roster("a|b").entries, TIED | {PlayerId("b"): 1910.0}, on_b) == split("b|a")
 
@@ -124,29 +121,25 @@ def test_duellists_who_are_closer_the_other_way_round_change_sides() -> None:
 # Round 2 and after.
 
 
-def test_round_two_is_scrambled_at_the_largest_size_and_includes_the_players_the_duel_left_out() -> None:
-    game = arena("||abcdef")
+@pytest.mark.parametrize(("text", "size", "benched"), [("||abcdef", 3, 0), ("||abcde", 2, 1)], ids=["even", "odd"])
+def test_round_two_is_scrambled_at_the_largest_size_and_spares_who_sat_out_the_duel(
+    text: str, size: int, benched: int
+) -> None:
+    game = arena(text)
     game.round(A)
     order = assigned(game.start())
     assert order.reason == Text(Phrase.REASON_ROUND_TWO)
-    assert {*order.split.a, *order.split.b} == set(ids("abcdef"))
-    assert order.split.bench == ()
+    assert (order.split.size, len(order.split.bench)) == (size, benched)
+    assert set(order.split.bench) <= set(ids("bc"))
+    assert all(Tell(player, (Text(Phrase.BENCHED),)) in game.effects for player in order.split.bench)
 
 
-def test_an_odd_player_is_benched_and_players_who_sat_out_the_duel_are_spared() -> None:
-    game = arena("||abcde")
-    game.round(A)
-    order = assigned(game.start())
-    assert (order.split.size, len(order.split.bench)) == (2, 1)
-    assert order.split.bench[0] in ids("bc")
-    assert Tell(order.split.bench[0], (Text(Phrase.BENCHED),)) in game.effects
-
-
-def test_a_streak_of_three_is_followed_by_a_scramble_which_ends_it() -> None:
-    game = after_scramble("ac|bd")
+def test_a_streak_of_three_runs_on_when_sides_are_made_equal_and_ends_with_the_scramble_that_follows() -> None:
+    game = after_scramble("ab|cd|e")
     for _ in range(2):
         game.round(A)
         assert game.session.memory.pending is None
+    assert {each.purpose for each in of(Assign, game.effects)} == {Purpose.EQUAL_SIDES}  # type: ignore[union-attr]
     game.round(A)
     assert game.session.memory.pending == Text(Phrase.REASON_STREAK, ("3",))
     assert assigned(game.start()).reason == Text(Phrase.REASON_STREAK, ("3",))
@@ -155,15 +148,6 @@ def test_a_streak_of_three_is_followed_by_a_scramble_which_ends_it() -> None:
     game.open()
     game.end(A)
     assert game.session.memory.pending is None
-
-
-def test_the_streak_runs_on_when_sides_are_made_equal() -> None:
-    game = after_scramble("ab|cd|e")
-    game.round(A)
-    game.round(A)
-    assert of(Assign, game.effects)
-    game.round(A)
-    assert game.session.memory.pending is not None
 
 
 # Equal sides between scrambles.
@@ -187,64 +171,51 @@ def test_players_who_waited_must_play_unless_more_waited_than_can(text: str, mus
     assert question.must_play == set(ids(must))
 
 
-def test_the_player_whose_leaving_makes_the_difference_least_gives_way() -> None:
-    # Sums 5000 and 4490; e (1900) comes in for a on A: 4300, for b: 4500, for c on B: 4000, for d: 4290.
-    game = after_scramble("ab|cd|e")
-    assert assigned(game.start()).split.bench == ids("b")
-
-
-def test_if_the_bench_leaves_the_sides_uneven_the_fewest_players_change_side() -> None:
-    game = after_scramble("ab|cd|e")
-    game.ratings |= {PlayerId("a"): 2600.0, PlayerId("b"): 2500.0, PlayerId("e"): 2400.0}
-    game.ratings |= dict.fromkeys(ids("cd"), 2000.0)
-    # With c or d benched and e in their place 5100 play against 4400. The best for that bench is 4600 against 4900,
-    # and a alone has to change side for it.
+@pytest.mark.parametrize("swaps", [True, False])
+def test_of_sides_that_the_bench_leaves_uneven_somebody_changes_side_unless_the_rules_forbid_swaps(swaps: bool) -> None:
+    game = after_scramble("ab|cd|e", rules(arena={"swaps": swaps}, scramble={"tolerance": 0.0}))
+    game.ratings |= dict(zip(ids("abcde"), (2600.0, 2500.0, 2000.0, 2000.0, 2400.0), strict=True))
     order = assigned(game.start())
-    assert game.stands() in ("be|ad|c", "be|ac|d")
-    assert order.split.side_of(PlayerId("a")) is B
+    assert (order.split.side_of(PlayerId("a")) is A) is not swaps
 
 
-def test_without_swaps_nobody_changes_side_however_uneven_the_sides_are() -> None:
-    game = after_scramble("ab|cd|e", rules(arena={"swaps": False}, scramble={"tolerance": 0.0}))
-    game.ratings |= {PlayerId("a"): 2600.0, PlayerId("b"): 2500.0, PlayerId("e"): 2400.0}
-    game.ratings |= dict.fromkeys(ids("cd"), 2000.0)
-    order = assigned(game.start())
-    assert game.stands() in ("ab|de|c", "ab|ce|d")
-    assert [order.split.side_of(player) for player in ids("ab")] == [A, A]
+@pytest.mark.parametrize(
+    ("text", "benched", "costs"),
+    [
+        ("ab|cd", {"a": (2, 3), "b": (1, 4), "c": (1, 4)}, {"a": 2, "b": 1, "c": 1, "d": 0}),
+        ("ab|c", {"a": (1, 3), "b": (1, 5), "c": (1, 4)}, {"a": 0, "b": 2, "c": 1}),
+        ("a|b", {"a": (1, 1)}, {"a": 1, "b": 0}),
+        ("a1|b|c|d", {}, {"a": 0, "b": 0, "c": 0}),
+    ],
+    ids=["benched fewest times", "least recently", "a first turn counts", "bots and spectators have none"],
+)
+def test_who_was_benched_fewest_times_and_least_recently_costs_least(
+    text: str, benched: dict[str, tuple[int, int]], costs: dict[str, int]
+) -> None:
+    turns = {ids(name)[0]: Benched(*turns) for name, turns in benched.items()}
+    assert bench_costs(roster(text), turns) == costs
 
 
-def test_no_player_changes_side_when_the_sides_are_within_the_tolerance_of_the_best() -> None:
-    game = after_scramble("ab|cd|e")
-    game.ratings = dict(zip(ids("abcde"), (2100.0, 2000.0, 2000.0, 2000.0, 2090.0), strict=True))
-    # 4190 against 4000 with e for b, 4100 against 4090 with e for c: d and c give way first, and no other player moves.
-    game.start()
-    assert game.stands() in ("ab|ce|d", "ab|de|c")
+def test_of_two_benched_once_the_least_recent_gives_way_though_the_other_would_leave_closer_sides() -> None:
+    game = Game(Mode.ARENA, "a|b|c", {"a": 2600.0, "b": 2400.0, "c": 2390.0})
+    # By their ratings a would give way: 2400 against 2390 is closest. By their turns it is b.
+    game.session.state.memory = replace(
+        game.session.memory,
+        tally=Tally(completed=5),
+        benched={player: Benched(1, game_round) for player, game_round in zip(ids("bac"), (1, 3, 4), strict=True)},
+    )
+    assert the(AskSplit, game.start()).bench_cost == {"b": 0, "a": 1, "c": 2}
+    assert game.stands() in ("a|c|b", "c|a|b")
 
 
-def test_turns_on_the_bench_do_not_depend_on_how_even_moves_could_make_the_sides() -> None:
-    game = after_scramble("ab|cd|e")
-    memory = game.session.memory
-    game.session.state.memory = memory.bench(ids("bcde"))
-    game.ratings |= {PlayerId("a"): 3500.0}
-    assert assigned(game.start()).split.bench == ids("a")
-
-
-def test_sides_that_lost_a_player_are_made_equal_by_one_move() -> None:
-    game = after_scramble("abc|d")
-    order = assigned(game.start())
+def test_sides_that_lost_a_player_are_made_equal_by_one_move_and_equal_ones_are_left_alone() -> None:
+    order = assigned(after_scramble("abc|d").start())
     assert order.split.bench == ()
     assert sum(order.split.side_of(player) is B for player in ids("abc")) == 1
     assert order.split.side_of(ids("d")[0]) is B
-
-
-def test_below_four_players_one_plays_against_one_and_the_third_comes_in_next() -> None:
-    game = after_scramble("a|b|c")
-    order = assigned(game.start())
-    assert order.split.size == 1
-    assert order.split.bench != ids("c")
-
-
-def test_equal_sides_with_no_player_waiting_are_left_alone() -> None:
+    of_three = assigned(after_scramble("a|b|c").start())
+    assert of_three.split.size == 1
+    assert of_three.split.bench != ids("c"), "below four players one plays against one, and the third comes in next"
     assert without_loads(after_scramble("ab|cd").start()) == []
 
 
@@ -286,19 +257,16 @@ def test_with_more_bots_on_a_side_than_half_of_all_humans_fill_the_other() -> No
 # What a split brings with it.
 
 
-def test_placed_players_are_kept_until_the_next_scramble() -> None:
-    game = after_scramble("abc|d")
-    effects = game.start()
+@pytest.mark.parametrize("given", [None, rules(lock={"minutes": 0.0})], ids=["", "no minutes to lock"])
+def test_placed_players_are_kept_until_the_next_scramble(given: Rules | None) -> None:
+    effects = after_scramble("abc|d", given).start()
     order = assigned(effects)
     assert of(Lock, effects) == [
-        Lock(player, side, None) for side, players in ((A, order.split.a), (B, order.split.b)) for player in players
+        Lock(player, side, None)
+        for side, players in ((A, order.split.a), (B, order.split.b))
+        for player in players
+        if given is None
     ]
-
-
-def test_with_no_minutes_to_lock_nobody_is_kept() -> None:
-    effects = after_scramble("abc|d", rules(lock={"minutes": 0.0})).start()
-    assert assigned(effects)
-    assert not of(Lock, effects)
 
 
 def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:

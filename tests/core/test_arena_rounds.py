@@ -61,30 +61,19 @@ def names(asked: AskSplit) -> str:
 # Readiness: players with and without a class.
 
 
-def test_a_player_without_a_class_is_no_part_of_a_split_wherever_they_stand() -> None:
+def test_a_player_without_a_class_is_no_part_of_a_split_wherever_they_stand_until_they_choose_one() -> None:
     session = evening("ab|cd|ef")
     asked = question(play(session, [(1.0, started("ab|cd|ef", unready="bf"))]))
     assert (names(asked), asked.purpose) == ("acde", Purpose.EQUAL_SIDES)
-
-
-def test_in_other_modes_readiness_changes_nothing() -> None:
-    session = begun(Mode.KOTH, "ab|cd", ratings=RATINGS, phase=e.Phase.OVER)
-    play(session, [(0.0, command("scramble", "next"))])
-    asked = question(play(session, [(1.0, started("ab|cd", unready="ab"))]))
-    assert names(asked) == "abcd"
-
-
-def test_a_player_who_chooses_a_class_before_the_next_round_takes_part_in_it() -> None:
+    play(session, [(2.0, went_live("r3", "ab|cd|ef", unready="f"))])
+    assert session.memory.benched.keys() == set(ids("e")), "nor does it count as a turn on the bench"
     session = evening("ab|cd|ef", unready="f")
     play(session, [(1.0, e.SideChanged(1.0, PlayerId("f"), None, waiting=True, ready=True))])
-    asked = question(play(session, [(2.0, started("ab|cd|ef"))]))
-    assert names(asked) == "abcdef"
-
-
-def test_a_player_without_a_class_does_not_count_as_benched() -> None:
-    session = evening("ab|cd|ef")
-    play(session, [(1.0, went_live("r3", "ab|cd|ef", unready="f"))])
-    assert session.memory.benched.keys() == set(ids("e"))
+    assert names(question(play(session, [(2.0, started("ab|cd|ef"))]))) == "abcdef"
+    koth = begun(Mode.KOTH, "ab|cd", ratings=RATINGS, phase=e.Phase.OVER)
+    play(koth, [(0.0, command("scramble", "next"))])
+    asked = question(play(koth, [(1.0, started("ab|cd", unready="ab"))]))
+    assert names(asked) == "abcd", "in other modes it changes nothing"
 
 
 # The freeze: its candidates are the players who were eligible at its start.
@@ -98,12 +87,14 @@ def test_two_ready_players_play_the_duel_and_twenty_who_join_in_the_freeze_wait(
     assert of(AskSplit, effects) == []
 
 
-def test_a_split_in_work_holds_although_others_join() -> None:
+def test_a_split_in_work_holds_although_others_join_and_benches_those_who_reach_a_side() -> None:
     session = evening("ab|cd|e")
     asked = question(play(session, [(1.0, started("ab|cd|e"))]))
     play(session, [(1.1, e.SideChanged(1.1, PlayerId("f"), None, waiting=True)), (1.2, seen("ab|cd|efg"))])
+    play(session, [(1.3, e.SideChanged(1.3, PlayerId("f"), B))])
     order = assigned(solve(session, asked))
-    assert {*order.split.a, *order.split.b, *order.split.bench} == set(ids("abcde"))
+    assert {*order.split.a, *order.split.b, *order.split.bench} == set(ids("abcdef"))
+    assert "f" in order.split.bench
 
 
 def test_a_player_who_gets_a_class_in_the_freeze_waits() -> None:
@@ -145,16 +136,14 @@ def test_a_leaver_from_the_bench_changes_nothing() -> None:
     assert len(of(Assign, game.effects)) == 1
 
 
-def test_when_a_side_is_empty_the_late_ones_fill_it() -> None:
+def test_when_a_side_is_empty_or_its_players_have_no_class_the_late_ones_fill_it() -> None:
     session = evening("a||b", unready="b")
     assert of(AskSplit, play(session, [(1.0, started("a||b", unready="b"))])) == []
     asked = question(play(session, [(2.0, e.SideChanged(2.0, PlayerId("b"), None, waiting=True, ready=True))]))
     assert names(asked) == "ab"
-
-
-def test_a_side_whose_players_have_no_class_counts_as_empty() -> None:
     session = evening("a|b|", unready="b")
-    play(session, [(1.0, started("a|b|", unready="b"))])
+    effects = play(session, [(1.0, started("a|b|", unready="b"))])
+    assert without_loads(effects) == [], "nobody is benched while a side would be empty"
     asked = question(play(session, [(2.0, seen("a|b|c", 2.0, unready="b"))]))
     assert names(asked) == "ac"
 
@@ -181,18 +170,6 @@ def test_a_player_on_a_side_without_a_class_is_benched_when_the_freeze_begins() 
     done = play(session, [(2.0, e.OrderDone(2.0, assigned(effects).order))])
     assert of(Assign, done) == []
     assert roster_text(session.state.roster) == "ab|de|c"
-
-
-def test_a_split_also_benches_late_players_who_stand_on_a_side() -> None:
-    session = evening("ab|cd|e")
-    asked = question(play(session, [(1.0, started("ab|cd|e"))]))
-    play(session, [(1.1, e.SideChanged(1.1, PlayerId("f"), B))])
-    assert "f" in assigned(solve(session, asked)).split.bench
-
-
-def test_no_player_is_benched_while_a_side_would_be_empty() -> None:
-    session = evening("a|b|", unready="b")
-    assert without_loads(play(session, [(1.0, started("a|b|", unready="b"))])) == []
 
 
 def test_a_third_player_who_joins_a_duel_is_benched_until_the_next_round() -> None:
@@ -246,30 +223,20 @@ def test_a_round_without_a_lineup_on_a_side_counts_for_nothing(text: str) -> Non
 
 def test_a_walk_out_before_round_one_went_live_leaves_round_one_to_be_played() -> None:
     session = begun(Mode.ARENA, "a|b|c", ratings=RATINGS, phase=e.Phase.FREEZE)
-    walk_out = finished("r1", A, "a|", mode=Mode.ARENA)
-    play(session, [(1.0, went_live("r1", "a||c")), (2.0, ended(walk_out, 2.0))])
+    assert session.due_if() != ()
+    play(session, [(1.0, went_live("r1", "a||c"))])
+    assert session.due_if() == (), "no outcome of it makes a scramble due"
+    play(session, [(2.0, ended(finished("r1", A, "a|", mode=Mode.ARENA), 2.0))])
     assert question(play(session, [(3.0, started("a|b|c"))])).purpose is Purpose.DUEL
 
 
-def test_no_outcome_of_a_round_without_a_lineup_makes_a_scramble_due() -> None:
-    session = begun(Mode.ARENA, "a|b", ratings=RATINGS, phase=e.Phase.FREEZE)
-    assert session.due_if() != ()
-    play(session, [(1.0, went_live("r1", "a|"))])
-    assert session.due_if() == ()
-
-
-def test_a_round_that_was_not_seen_going_live_counts_without_a_lineup() -> None:
+def test_a_round_counts_that_was_not_seen_going_live_or_was_decided_by_leaving_after_it_went_live() -> None:
     session = evening("ab|cd")
-    game_round = finished("r3", A, "|", mode=Mode.ARENA, partial=True)
-    play(session, [(2.0, ended(game_round, 2.0))])
+    play(session, [(2.0, ended(finished("r3", A, "|", mode=Mode.ARENA, partial=True), 2.0))])
     assert session.memory.tally.streak == 1
-
-
-def test_a_round_decided_by_leaving_after_it_went_live_counts() -> None:
-    session = evening("ab|cd")
-    play(session, [(1.0, went_live("r3", "ab|cd")), (2.0, seen("ab|"))])
-    play(session, [(3.0, ended(finished("r3", A, "ab|cd", mode=Mode.ARENA), 3.0))])
-    assert session.memory.tally.streak == 1
+    play(session, [(3.0, went_live("r4", "ab|cd")), (4.0, seen("ab|"))])
+    play(session, [(5.0, ended(finished("r4", A, "ab|cd", mode=Mode.ARENA), 5.0))])
+    assert session.memory.tally.streak == 2
 
 
 # The last human leaves.
@@ -304,17 +271,14 @@ def test_the_round_that_the_last_human_left_is_rated_and_not_counted() -> None:
     assert "r3" in session.memory.counted
 
 
-def test_a_spectator_keeps_the_session_going() -> None:
+def test_a_spectator_and_in_other_modes_an_empty_server_keep_what_is_pending() -> None:
     session = streak_of_three(evening("ab|cd|e"))
     play(session, [(4.0, seen("|||f", 4.0))])
     assert session.memory.pending == STREAK
-
-
-@pytest.mark.parametrize("mode", [Mode.KOTH, Mode.NS2])
-def test_in_other_modes_an_empty_server_keeps_a_pending_scramble(mode: Mode) -> None:
-    session = begun(mode, "ab|cd", ratings=RATINGS)
-    play(session, [(0.0, command("scramble", "next")), (1.0, seen("", 1.0))])
-    assert session.memory.pending is not None
+    for mode in (Mode.KOTH, Mode.NS2):
+        other = begun(mode, "ab|cd", ratings=RATINGS)
+        play(other, [(0.0, command("scramble", "next")), (1.0, seen("", 1.0))])
+        assert other.memory.pending is not None
 
 
 def test_a_daemon_that_restarts_keeps_the_session_until_a_roster_is_empty() -> None:

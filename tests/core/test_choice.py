@@ -10,12 +10,29 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, Moment
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
 from equipoise.core.memory import Remembered, encode_memory
-from equipoise.core.model import Mode, PlayerId, Side
+from equipoise.core.model import Mode, Outlook, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
+from equipoise.core.session import Session
 from equipoise.core.state import Stage
 from tests.core.game import Game
-from tests.core.scripts import A, B, command, ids, of, rules, the
+from tests.core.scripts import (
+    A,
+    B,
+    assigned,
+    begun,
+    command,
+    hello,
+    ids,
+    of,
+    play,
+    rules,
+    seen,
+    split,
+    started,
+    the,
+    went_live,
+)
 
 SECONDS = Rules().shuffle.choice_seconds
 EVEN_PLAYERS = dict.fromkeys("abcdefgh", 2000.0)
@@ -49,21 +66,19 @@ def cancelled(reason: Text) -> list[Text]:
 
 def test_an_admin_opens_it_and_all_players_read_how_to_choose() -> None:
     game = Game(Mode.NS2, "ab|cd")
-    opening = LogDecision("choice", Text(Phrase.REASON_ADMIN))
-    assert game.happens(command("choice")) == [opening, Say(Text(Phrase.CHOICE_OPEN, ("30",)))]
+    opening = [LogDecision("choice", Text(Phrase.REASON_ADMIN)), Say(Text(Phrase.CHOICE_OPEN, ("30",)))]
+    assert game.happens(command("choice")) == opening
     assert game.session.deadline() == game.now + SECONDS
+    console = Game(Mode.NS2, "ab|cd").happens(command("choice", by=None))
+    assert console == [*opening, Tell(None, (Text(Phrase.CHOICE_OPENED),))]
 
 
-def test_the_console_reads_that_it_opened() -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    assert Tell(None, (Text(Phrase.CHOICE_OPENED),)) in game.happens(command("choice", by=None))
-
-
-def test_enough_players_who_ask_for_it_open_it_and_the_vote_has_its_cool_down() -> None:
-    game = Game(Mode.NS2, "abc|def")
+@pytest.mark.parametrize("trusted", [True, False], ids=["players", "an admin where none is trusted"])
+def test_enough_players_who_ask_for_it_open_it_and_the_vote_has_its_cool_down(trusted: bool) -> None:
+    game = Game(Mode.NS2, "abc|def", rules=Rules(admin_commands=trusted))
     for number, player in enumerate("abc", 1):
         line = Text(Phrase.CHOICE_VOICE, (f"@{player}", str(number), "4"))
-        assert game.happens(command("choice", by=player, admin=False)) == [Say(line)]
+        assert game.happens(command("choice", by=player, admin=not trusted)) == [Say(line)]
     assert game.happens(command("choice", by="a", admin=False)) == [
         Tell(PlayerId("a"), (Text(Phrase.CHOICE_VOICE, ("@a", "3", "4")),))
     ]
@@ -72,11 +87,6 @@ def test_enough_players_who_ask_for_it_open_it_and_the_vote_has_its_cool_down() 
     game.wait(SECONDS)
     cooling = Tell(PlayerId("a"), (Text(Phrase.VOTE_COOLDOWN),))
     assert game.happens(command("choice", by="a", admin=False)) == [cooling]
-
-
-def test_an_admin_of_a_server_without_admin_commands_asks_like_any_player() -> None:
-    game = Game(Mode.NS2, "abc|def", rules=Rules(admin_commands=False))
-    assert said(game.happens(command("choice", by="a"))) == [Text(Phrase.CHOICE_VOICE, ("@a", "1", "4"))]
 
 
 def refusal(game: Game, *, admin: bool = False) -> Text:
@@ -139,16 +149,13 @@ def test_a_choice_is_told_to_its_player_alone_and_the_latest_counts() -> None:
     ],
 )
 def test_what_is_no_choice_is_answered_and_not_noted(by: str | None, words: tuple[str, ...], phrase: Phrase) -> None:
-    game = opened("ab|cd|e|f")
+    game = Game(Mode.NS2, "ab|cd|e|f")
+    assert chosen(game, a="marines") == [Tell(PlayerId("a"), (Text(Phrase.CHOICE_NONE),))], "none is open"
+    game.happens(command("choice"))
     (answer,) = game.happens(command("choose", *words, by=by, admin=False))
     assert answer == Tell(None if by is None else PlayerId(by), (Text(phrase),))
     assert game.session.state.choice is not None
     assert game.session.state.choice.chosen == {}
-
-
-def test_without_an_open_choice_nobody_chooses() -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    assert chosen(game, a="marines") == [Tell(PlayerId("a"), (Text(Phrase.CHOICE_NONE),))]
 
 
 choices = st.dictionaries(
@@ -242,44 +249,32 @@ def test_if_all_choose_marines_the_ones_who_were_denied_before_get_them() -> Non
     assert not set(first) & set(marines)
 
 
-def test_the_band_comes_before_choices() -> None:
-    strong = {**EVEN_PLAYERS, "a": 3200.0, "b": 3200.0}
-    game = opened("ab|cdef", strong)
-    chosen(game, **dict.fromkeys("ab", "marines"), **dict.fromkeys("cdef", "aliens"))
-    marines, aliens = game.stands().split("|")
-    assert len(set("ab") & set(marines)) == len(set("ab") & set(aliens)) == 1
-
-
-def test_the_last_winners_are_split_evenly() -> None:
-    game = Game(Mode.NS2, "abcd|efgh", EVEN_PLAYERS)
-    game.round(A)
+@pytest.mark.parametrize(
+    ("results", "winners"),
+    [([], ""), ([A], "abcd"), ([A, None], "")],
+    ids=["no round", "a round", "a draw"],
+)
+def test_the_winners_of_the_round_before_are_spread_evenly(results: list[Side | None], winners: str) -> None:
+    game = Game(Mode.NS2, "abcd|efgh", EVEN_PLAYERS, rules(shuffle={"at_round_start": False}))
+    for result in results:
+        game.round(result)
     game.wait_for_commanders()
     game.happens(command("choice"))
-    chosen(game, **dict.fromkeys("abcd", "marines"), **dict.fromkeys("efgh", "aliens"))
-    marines, aliens = game.stands().split("|")
-    assert len(set("abcd") & set(marines)) == len(set("abcd") & set(aliens)) == 2
-
-
-@pytest.mark.parametrize("winner", [None, A])
-def test_after_a_draw_and_before_the_first_round_no_player_is_a_winner(winner: Side | None) -> None:
-    game = Game(Mode.NS2, "abc|def", EVEN_PLAYERS)
-    if winner is None:
-        game.round(A)
-        game.round(winner)
-        game.wait_for_commanders()
-    game.happens(command("choice"))
-    ask = the(AskSplit, chosen(game, **dict.fromkeys("abcdef", "random")))
+    ask = the(AskSplit, chosen(game, **dict.fromkeys("abcdefgh", "random")))
     assert ask.terms is not None
-    assert ask.terms.spread_evenly == frozenset()
+    assert ask.terms.spread_evenly == set(ids(winners))
 
 
-def test_the_shuffle_before_the_round_keeps_to_what_was_chosen() -> None:
+def test_the_shuffle_before_the_round_keeps_to_what_was_chosen_and_friends_stay_together() -> None:
     game = Game(Mode.NS2, "abcd|efgh", EVEN_PLAYERS)
     game.happens(command("friend", "b", by="a", admin=False), command("friend", "a", by="b", admin=False))
     game.round(A)
     game.wait_for_commanders()
     game.happens(command("choice"))
-    chosen(game, **dict.fromkeys("abcd", "marines"), **dict.fromkeys("efgh", "aliens"))
+    effects = chosen(game, a="aliens", **dict.fromkeys("bcd", "marines"), **dict.fromkeys("efgh", "aliens"))
+    ask = the(AskSplit, effects)
+    assert ask.terms is not None
+    assert ask.terms.groups == (frozenset(ids("ab")),)
     stood = game.stands()
     game.start()
     assert game.stands() == stood
@@ -295,19 +290,128 @@ def test_a_choice_that_nobody_had_to_move_for_is_announced_too() -> None:
     assert game.session.state.choice_stage is Stage.APPLIED
 
 
-def test_friends_stay_together_though_they_chose_different_sides() -> None:
-    game = Game(Mode.NS2, "abc|def", EVEN_PLAYERS)
-    game.happens(command("friend", "b", by="a", admin=False), command("friend", "a", by="b", admin=False))
-    game.happens(command("choice"))
-    effects = chosen(game, a="marines", b="aliens", c="random", d="random", e="random", f="random")
-    assert said(effects)[-1] == Text(Phrase.CHOICE_RESULT, ("1", "2"))
-    assert any({"a", "b"} <= set(side) for side in game.stands().split("|"))
+# It does not come to teams: players read why, and nothing stays open.
 
 
-def test_a_group_larger_than_half_the_players_is_parted_as_little_as_possible() -> None:
-    game = Game(Mode.NS2, "abc|def", EVEN_PLAYERS)
-    for one, two in ("ab", "ba", "bd", "db", "de", "ed"):
-        game.happens(command("friend", two, by=one, admin=False))
-    game.happens(command("choice"))
-    chosen(game, **dict.fromkeys("abcdef", "random"))
-    assert sorted(len(set("abde") & set(side)) for side in game.stands().split("|")) == [1, 3]
+def is_over(game: Game) -> bool:
+    state = game.session.state
+    return state.choice is None and not state.memory.choosing and state.memory.pending is None
+
+
+def test_a_round_that_starts_meanwhile_ends_it() -> None:
+    game = opened()
+    chosen(game, a="aliens")
+    assert said(game.start())[-2:] == cancelled(Text(Phrase.REASON_ROUND_BEGAN))
+    assert is_over(game)
+    assert game.wait(SECONDS) == []
+
+
+def test_if_no_player_chose_the_teams_stay() -> None:
+    game = opened()
+    effects = game.wait(SECONDS)
+    assert effects[0] == LogDecision("cancel", Text(Phrase.REASON_NO_CHOICE))
+    assert said(effects) == cancelled(Text(Phrase.REASON_NO_CHOICE))
+    assert is_over(game)
+
+
+@pytest.mark.parametrize(("left", "count"), [("a|cd", "3"), ("|", "0")], ids=["at its end", "at once"])
+def test_players_who_leave_take_their_choices_along_and_too_few_are_not_shuffled(left: str, count: str) -> None:
+    game = opened("ab|cd")
+    chosen(game, a="marines", b="aliens")
+    effects = [*game.change(left), *(game.wait(SECONDS) if left != "|" else ())]
+    assert said(effects) == cancelled(Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", count)))
+    assert is_over(game)
+
+
+@pytest.mark.parametrize("by", [None, "a"], ids=["console", "in the game"])
+def test_an_admin_cancels_it_and_reads_so_once(by: str | None) -> None:
+    game = opened()
+    effects = game.happens(command("choice", "cancel", by=by))
+    assert said(effects) == cancelled(Text(Phrase.REASON_ADMIN))
+    lines = (Text(Phrase.CHOICE_CANCELLED), Text(Phrase.REASON_ADMIN))
+    assert of(Tell, effects) == ([Tell(None, lines)] if by is None else [])
+    assert is_over(game)
+    assert game.happens(command("choice", "cancel")) == [Tell(PlayerId("a"), (Text(Phrase.CHOICE_NONE),))]
+
+
+def test_a_player_cannot_cancel_it_and_neither_can_an_admin_where_none_is_trusted() -> None:
+    for game in (Game(Mode.NS2, "abc|def"), opened()):
+        stage = game.session.state.choice_stage
+        refused = Tell(PlayerId("b"), (Text(Phrase.REFUSED_ADMIN),))
+        assert game.happens(command("choice", "cancel", by="b", admin=False)) == [refused]
+        assert game.session.state.choice_stage is stage
+        assert not game.session.state.choice_voices.asked_at
+    untrusted = Game(Mode.NS2, "abc|def", rules=Rules(admin_commands=False))
+    refused = Tell(PlayerId("b"), (Text(Phrase.REFUSED_IN_GAME, ("choice cancel",)),))
+    assert untrusted.happens(command("choice", "cancel", by="b")) == [refused]
+
+
+@pytest.mark.parametrize(
+    "event", [command("off"), hello(Mode.NS2, inactive_reason="tournament")], ids=["off", "tournament"]
+)
+def test_it_ends_when_equipoise_may_not_act_any_more(event: e.Event) -> None:
+    game = opened()
+    assert said(game.happens(event))[-2:] == cancelled(Text(Phrase.REASON_INACTIVE))
+    assert is_over(game)
+
+
+def test_a_restart_of_the_daemon_ends_it_and_players_read_so_when_the_script_is_back() -> None:
+    game = opened()
+    chosen(game, a="aliens")
+    session = Session(rules(), game.session.memory)
+    assert session.deadline() is None
+    effects = play(session, [(0.0, hello(Mode.NS2)), (0.0, seen("abc|def"))])
+    assert said(effects) == cancelled(Text(Phrase.REASON_RESTARTED))
+    assert not session.memory.choosing
+    again = play(session, [(0.0, command("choose", "aliens", admin=False))])
+    assert again == [Tell(PlayerId("a"), (Text(Phrase.CHOICE_NONE),))]
+
+
+def test_a_script_that_is_loaded_anew_on_the_map_ends_it_too_and_the_end_of_the_map_without_a_word() -> None:
+    assert said(opened().happens(hello(Mode.NS2, session="s2", late=True))) == cancelled(Text(Phrase.REASON_RESTARTED))
+    game = opened()
+    assert said(game.happens(hello(Mode.NS2, session="s2", map_name="next map"))) == []
+    assert is_over(game)
+
+
+def closed() -> tuple[Session, AskSplit]:
+    """Four were asked and all chose the other side; the question that follows."""
+    session = begun(Mode.NS2, "ab|cd", phase=e.Phase.IDLE)
+    sides = dict(zip("abcd", ("aliens", "aliens", "marines", "marines"), strict=True))
+    script = [command("choice"), *(command("choose", word, by=player, admin=False) for player, word in sides.items())]
+    return session, the(AskSplit, play(session, [(0.0, event) for event in script]))
+
+
+def solved(ask: AskSplit) -> tuple[float, e.Event]:
+    return 0.0, e.SplitSolved(ask, split("cd|ab"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5))
+
+
+def test_if_players_come_or_leave_while_it_is_solved_it_is_asked_for_again() -> None:
+    session, ask = closed()
+    again = the(AskSplit, play(session, [(0.0, seen("ab|cd|e")), solved(ask)]))
+    assert (again.moment, len(again.entries), again.terms and len(again.terms.wishes)) == (Moment.NOW, 5, 4)
+
+
+@pytest.mark.parametrize("failed", [False, True], ids=["not solved", "not carried out"])
+def test_what_failed_is_kept_for_the_next_round_start_and_carried_out_there(failed: bool) -> None:
+    session, ask = closed()
+    if failed:
+        order = assigned(play(session, [solved(ask)]))
+        play(session, [(0.0, e.OrderFailed(0.0, order.order, "sizes"))])
+    else:
+        play(session, [(0.0, e.SolveFailed(ask, "slow"))])
+    assert session.memory.pending == Text(Phrase.REASON_CHOICE)
+    later = the(AskSplit, play(session, [(0.0, started("ab|cd"))]))
+    assert (later.moment, later.reason, later.terms) == (Moment.FREEZE, Text(Phrase.REASON_CHOICE), ask.terms)
+    order = assigned(play(session, [solved(later)]))
+    effects = play(session, [(0.0, e.OrderDone(0.0, order.order))])
+    assert Say(Text(Phrase.CHOICE_RESULT, ("4", "4"))) in effects
+    play(session, [(0.0, went_live("r1", "cd|ab"))])
+    assert session.state.choice is None
+
+
+def test_an_admin_who_cancels_the_pending_shuffle_ends_the_choice() -> None:
+    session, _ = closed()
+    play(session, [(0.0, command("shuffle", "cancel"))])
+    assert session.state.choice is None
+    assert not of(Assign, play(session, [(0.0, e.Heartbeat(0.0))]))

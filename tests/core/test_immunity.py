@@ -33,33 +33,34 @@ def session_with(text: str, immunity: Immunity, mode: Mode = Mode.KOTH) -> Sessi
     return session
 
 
-def scrambled(session: Session) -> tuple[Assign, list[object]]:
+def scrambled(session: Session, *, solver_fails: bool = False) -> tuple[Assign, list[object]]:
     """An admin scrambles now: the order, and what follows when it is carried out."""
     question = the(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
-    order = the(Assign, play(session, [(2.0, answer(question, RATINGS))]))
+    if solver_fails:
+        assert session.state.asked_cache is not None
+        play(session, [(1.5, answer(session.state.asked_cache, RATINGS))])
+    answered = e.SolveFailed(question, "late") if solver_fails else answer(question, RATINGS)
+    order = the(Assign, play(session, [(2.0, answered)]))
     return order, list(play(session, [(3.0, e.OrderDone(3.0, order.order))]))
 
 
-def test_a_scramble_splits_the_others_around_who_is_immune_from_it() -> None:
-    order, effects = scrambled(session_with("abcd|efgh", Immunity.SCRAMBLE))
+@pytest.mark.parametrize("solver_fails", [False, True], ids=["", "by a cached split"])
+def test_a_scramble_splits_the_others_around_who_is_immune_from_it(solver_fails: bool) -> None:
+    order, effects = scrambled(session_with("abcd|efgh", Immunity.SCRAMBLE), solver_fails=solver_fails)
     assert order.split.side_of(ANN) is A
     assert LogDecision("kept", Text(Phrase.HELD_IMMUNE, ("1",)), order.order, players=(ANN,)) in effects
     # Who is an admin is not told to all.
     assert not [say for say in of(Say, effects) if say.text.phrase is Phrase.HELD_IMMUNE]  # type: ignore[arg-type, attr-defined]
 
 
-@pytest.mark.parametrize("immunity", [Immunity.AUTOBALANCE, Immunity.LOCK, Immunity.NONE])
-def test_no_other_immunity_keeps_anybody_out_of_a_scramble(immunity: Immunity) -> None:
-    session = session_with("ab|cd", immunity)
-    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
-    assert not any(entry.stays for entry in question.entries)  # type: ignore[attr-defined]
-
-
-def test_who_is_immune_from_scrambles_may_watch_one() -> None:
-    session = session_with("abe|cd", Immunity.SCRAMBLE)
-    play(session, [(1.0, e.SideChanged(1.0, ANN, None))])
-    (question,) = of(AskSplit, play(session, [(2.0, command("scramble", "now", by="b"))]))
-    assert ANN not in {entry.id for entry in question.entries}  # type: ignore[attr-defined]
+@pytest.mark.parametrize("immunity", [Immunity.AUTOBALANCE, Immunity.LOCK, Immunity.NONE, Immunity.SCRAMBLE])
+def test_no_other_immunity_keeps_anybody_out_of_a_scramble_and_who_is_immune_may_watch_it(immunity: Immunity) -> None:
+    session = session_with("abe|cd", immunity)
+    if watches := immunity is Immunity.SCRAMBLE:
+        play(session, [(1.0, e.SideChanged(1.0, ANN, None))])
+    question = the(AskSplit, play(session, [(2.0, command("scramble", "now", by="b"))]))
+    assert not any(entry.stays for entry in question.entries)
+    assert (ANN in {entry.id for entry in question.entries}) is not watches
 
 
 def test_a_shuffle_of_ns2_splits_the_others_around_who_is_immune_and_their_wish_is_not_denied() -> None:
@@ -121,13 +122,3 @@ def test_who_becomes_immune_from_locks_has_none_any_more_and_nobody_is_kept_from
     assert not of(Unlock, play(session, [(1.0, e.RosterSeen(1.0, roster("be|acd")))]))
     (question,) = of(AskSwitch, play(session, [(2.0, e.SideWanted(2.0, ANN, A))]))
     assert of(Place, play(session, [(2.1, e.SwitchJudged(question, 0.5, 0.5))]))[0].side is A  # type: ignore[attr-defined]
-
-
-def test_the_cached_splits_leave_them_too() -> None:
-    session = session_with("abcd|efgh", Immunity.SCRAMBLE)
-    (question,) = of(AskSplit, play(session, [(1.0, command("scramble", "now", by="b"))]))
-    cache = session.state.asked_cache
-    assert cache is not None
-    play(session, [(1.5, answer(cache, RATINGS))])
-    (order,) = of(Assign, play(session, [(2.0, e.SolveFailed(question, "late"))]))  # type: ignore[arg-type]
-    assert order.split.side_of(ANN) is A  # type: ignore[attr-defined]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.asks import AskSide, AskSwitch, LoadSummaries
+from equipoise.core.asks import AskSide, AskSplit, AskSwitch, LoadSummaries
 from equipoise.core.effects import Effect, Lock, LogDecision, Place, Tell
-from equipoise.core.joins import answer_switch, place_joiner
-from equipoise.core.memory import HeldSide
+from equipoise.core.joins import place_joiner
 from equipoise.core.model import MOST_PLAYERS, Entry, Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Triggers
@@ -58,64 +55,42 @@ def changes(session: Session, player: str, side: Side | None, now: float) -> Non
 # Joins.
 
 
-@pytest.mark.parametrize("wanted", [A, B, None])
-def test_a_joiner_goes_to_the_smaller_side_whatever_they_want(wanted: Side | None) -> None:
-    place = placed(begun(Mode.KOTH, "ab|c"), "d", wanted)
+@pytest.mark.parametrize(("here", "wanted"), [("ab|c", A), ("ab|c", B), ("ab|c", None), ("a1|b", A)])
+def test_a_joiner_goes_to_the_smaller_side_whatever_they_want_and_bots_count(here: str, wanted: Side | None) -> None:
+    place = placed(begun(Mode.KOTH, here), "d", wanted)
     assert (place.side, place.reason) == (B, SMALLER)
 
 
 @pytest.mark.parametrize(
-    ("joiner", "ratings", "side"),
+    ("a", "b", "joiner", "side"),
     [
-        (1500.0, {"a": 2300.0, "b": 2000.0}, B),
-        (1500.0, {"a": 2000.0, "b": 2300.0}, A),
-        (2600.0, {"a": 2300.0, "b": 2000.0}, B),
+        ((2300.0, 2300.0), (2000.0, 2000.0), (1500.0, 1500.0), B),
+        ((2000.0, 2000.0), (2300.0, 2300.0), (1500.0, 1500.0), A),
+        ((2300.0, 2300.0), (2000.0, 2000.0), (2600.0, 2600.0), B),
+        ((2000.0, 1000.0), (1000.0, 2300.0), (1500.0, 1500.0), A),
+        ((2300.0, 1000.0), (1000.0, 2000.0), (1500.0, 1500.0), B),
+        ((2100.0, 2100.0), (2000.0, 2000.0), (1000.0, 1500.0), A),
     ],
 )
-def test_at_equal_sizes_a_joiner_goes_where_they_leave_the_least_difference(
-    joiner: float, ratings: Mapping[str, float], side: Side
+def test_at_equal_sizes_a_joiner_goes_where_they_leave_the_least_difference_by_what_each_is_worth_on_a_side(
+    a: tuple[float, float], b: tuple[float, float], joiner: tuple[float, float], side: Side
 ) -> None:
-    session = begun(Mode.KOTH, "a|b", ratings=ratings)
-    play(session, [(0.5, summaries({"c": joiner}))])
+    session = begun(Mode.KOTH, "a|b")
+    skills = zip(ids("abc"), (a, b, joiner), strict=True)
+    known = (PlayerSummary(player, 2000.0, side_skills=each) for player, each in skills)
+    play(session, [(0.5, e.SummariesLoaded(tuple(known)))])
     place = placed(session, "c", side.other)
     assert (place.side, place.reason) == (side, WEAKER)
 
 
-@pytest.mark.parametrize(
-    ("here", "joiner", "side"),
-    [
-        ({"a": (2000.0, 1000.0), "b": (1000.0, 2300.0)}, (1500.0, 1500.0), A),
-        ({"a": (2300.0, 1000.0), "b": (1000.0, 2000.0)}, (1500.0, 1500.0), B),
-        ({"a": (2100.0, 2100.0), "b": (2000.0, 2000.0)}, (1000.0, 1500.0), A),
-    ],
-)
-def test_where_players_are_better_on_one_side_a_joiner_is_weighed_on_each(
-    here: Mapping[str, tuple[float, float]], joiner: tuple[float, float], side: Side
-) -> None:
-    session = begun(Mode.KOTH, "a|b")
-    known = (
-        PlayerSummary(PlayerId(letter), 2000.0, side_skills=skills) for letter, skills in {**here, "c": joiner}.items()
-    )
-    play(session, [(0.5, e.SummariesLoaded(tuple(known)))])
-    assert placed(session, "c", side.other).side is side
-
-
-@pytest.mark.parametrize("wish", [A, B])
-def test_where_both_sides_are_as_good_a_joiner_gets_their_wish(wish: Side) -> None:
-    assert placed(begun(Mode.KOTH, "a|b"), "c", wish).side is wish
-
-
-def test_bots_count_for_a_joiner() -> None:
-    assert placed(begun(Mode.KOTH, "a1|b"), "c", A).side is B
-
-
-def test_a_placement_has_three_effects() -> None:
-    session = begun(Mode.KOTH, "ab|c", ratings={"d": 2000.0})
+@pytest.mark.parametrize("minutes", [3.0, 1.0])
+def test_a_placement_has_three_effects(minutes: float) -> None:
+    session = begun(Mode.KOTH, "ab|c", rules=rules(lock={"minutes": minutes}))
     play(session, [(0.5, summaries({"d": 2000.0}))])
     assert wants(session, "d", A) == [
         Place(PlayerId("d"), B, SMALLER),
         LogDecision("place", SMALLER, players=ids("d"), side=B),
-        Lock(PlayerId("d"), B, 180.0),
+        Lock(PlayerId("d"), B, 60.0 * minutes),
     ]
 
 
@@ -210,6 +185,7 @@ def asks_to_go(session: Session, player: str, now: float = 1.0) -> AskSwitch:
     return question
 
 
+@pytest.mark.parametrize("minutes", [3.0, 0.0], ids=["", "no locks"])
 @pytest.mark.parametrize(
     ("before", "after", "side", "reason"),
     [
@@ -223,14 +199,14 @@ def asks_to_go(session: Session, player: str, now: float = 1.0) -> AskSwitch:
     ],
 )
 def test_a_switch_from_a_side_that_is_larger_by_one_goes_by_the_chance_it_leaves(
-    before: float, after: float, side: Side, reason: Text
+    before: float, after: float, side: Side, reason: Text, minutes: float
 ) -> None:
-    session = begun(Mode.KOTH, "abc|de")
+    session = begun(Mode.KOTH, "abc|de", rules=rules(lock={"minutes": minutes}))
     question = asks_to_go(session, "a")
     assert (question.a, question.b, question.player) == (ids("abc"), ids("de"), PlayerId("a"))
     place, *_ = play(session, [(1.1, e.SwitchJudged(question, before, after))])
     assert place == Place(PlayerId("a"), side, reason)
-    assert session.memory.locks.keys() == (set(ids("a")) if side is B else set())
+    assert session.memory.locks.keys() == (set(ids("a")) if side is B and minutes else set())
 
 
 @pytest.mark.parametrize(("after", "more_even"), [(0.5, True), (0.9, False)])
@@ -306,19 +282,9 @@ def test_who_may_go_at_odd_counts_is_locked_where_they_went_so_that_nobody_swaps
     assert sorted(went) == list(ids("abcde"))
 
 
-def test_without_locks_a_switch_starts_none() -> None:
-    session = begun(Mode.KOTH, "abc|de", rules=rules(lock={"minutes": 0.0}))
-    play(session, [(1.1, e.SwitchJudged(asks_to_go(session, "a"), 0.5, 0.5))])
-    assert session.memory.locks == {}
-
-
-@pytest.mark.parametrize("wanted", [A, None])
-def test_a_player_who_asks_for_their_own_side_or_any_stays(wanted: Side | None) -> None:
-    session = begun(Mode.KOTH, "ab|c")
-    assert wants(session, "a", wanted) == [Place(PlayerId("a"), A, ALLOWED)]
-
-
-def test_a_player_who_asks_for_any_side_leaves_one_that_is_larger_by_two() -> None:
+def test_a_player_who_asks_for_their_own_side_or_any_stays_unless_theirs_is_larger_by_two() -> None:
+    for wanted in (A, None):
+        assert wants(begun(Mode.KOTH, "ab|c"), "a", wanted) == [Place(PlayerId("a"), A, ALLOWED)]
     assert placed(begun(Mode.KOTH, "abc|d"), "a").side is B
 
 
@@ -335,22 +301,11 @@ def locked(text: str = "abc|d") -> Session:
 def test_a_placed_player_may_not_change_side_for_three_minutes_and_hears_how_long() -> None:
     session = locked("ab|c")
     changes(session, "a", None, 2.0)
-    place = placed(session, "e", A, now=61.0)
-    assert (place.side, place.reason) == (B, Text(Phrase.REFUSED_LOCKED, ("120",)))
-
-
-def test_a_lock_ends_by_itself() -> None:
-    session = locked("ab|c")
-    changes(session, "a", None, 2.0)
-    assert placed(session, "e", A, now=180.9).side is B
+    for now, left in ((61.0, "120"), (180.6, "1")):
+        place = placed(session, "e", A, now=now)
+        assert (place.side, place.reason) == (B, Text(Phrase.REFUSED_LOCKED, (left,)))
     (question,) = wants(session, "e", A, now=181.0)
     assert isinstance(question, AskSwitch)
-
-
-def test_the_length_of_a_lock_comes_from_the_configuration() -> None:
-    session = begun(Mode.KOTH, "ab|c", rules=rules(lock={"minutes": 1.0}))
-    play(session, [(0.0, summaries({"e": 2000.0}))])
-    assert Lock(PlayerId("e"), B, 60.0) in wants(session, "e", A)
 
 
 def test_a_locked_player_may_leave_a_side_that_is_larger_by_two_and_takes_the_lock_along() -> None:
@@ -363,23 +318,17 @@ def test_a_locked_player_may_leave_a_side_that_is_larger_by_two_and_takes_the_lo
     assert effects[2] == Lock(PlayerId("e"), A, 120.0)
 
 
-def test_a_placed_player_who_watched_returns_to_their_side() -> None:
+@pytest.mark.parametrize("gap", [False, True], ids=["", "it would leave a gap of two"])
+def test_a_placed_player_who_watched_returns_to_their_side(gap: bool) -> None:
     session = locked("ab|c")
     changes(session, "e", None, 2.0)
     changes(session, "a", None, 2.0)
-    place = placed(session, "e", A, now=3.0)
-    assert (place.side, place.reason) == (B, Text(Phrase.REASON_RETURN))
-
-
-def test_a_placed_player_who_watched_does_not_return_where_it_would_leave_a_gap_of_two() -> None:
-    session = locked("ab|c")
-    changes(session, "e", None, 2.0)
-    changes(session, "a", None, 2.0)
-    changes(session, "f", B, 2.0)
-    play(session, [(2.5, summaries({"f": 2000.0}))])
-    place = placed(session, "e", B, now=3.0)
-    assert (place.side, place.reason) == (A, SMALLER)
-    assert session.memory.locks[PlayerId("e")].side is A
+    if gap:
+        changes(session, "f", B, 2.0)
+        play(session, [(2.5, summaries({"f": 2000.0}))])
+    place = placed(session, "e", B if gap else A, now=3.0)
+    assert (place.side, place.reason) == ((A, SMALLER) if gap else (B, Text(Phrase.REASON_RETURN)))
+    assert session.memory.locks[PlayerId("e")].side is place.side
 
 
 def test_a_lock_outlasts_a_reconnect() -> None:
@@ -425,24 +374,17 @@ def test_a_script_that_says_hello_again_gets_every_lock_that_still_holds() -> No
     assert play(session, [(181.0, hello(phase=e.Phase.RUNNING))]) == []
 
 
-def test_locks_do_not_bind_autobalance() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(0.0, e.ScrambledAlone(0.0, split("ab|cd")))])
-    play(session, [(1.0, e.PlayerLeft(1.0, PlayerId("c"))), (1.1, e.PlayerLeft(1.1, PlayerId("d")))])
-    question = session.state.asked_moves
-    assert question is not None
-    assert set(question.movable) == set(ids("ab"))
-
-
-def test_locks_do_not_bind_scrambles() -> None:
-    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
-    play(session, [(0.0, e.ScrambledAlone(0.0, split("ab|cd"))), (1.0, command("scramble", "next"))])
-    play(session, [(2.0, started("ab|cd", 2.0))])
-    question = session.state.asked
-    assert question is not None
-    play(session, [(3.0, e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.5), Outlook.alone(0.5)))])
-    play(session, [(4.0, e.OrderDone(4.0, OrderId("o1")))])
+def test_locks_bind_neither_autobalance_nor_scrambles() -> None:
+    session = begun(Mode.KOTH, "abc|def")
+    play(session, [(0.0, e.ScrambledAlone(0.0, split("abc|def")))])
+    question = the(AskSplit, play(session, [(1.0, command("scramble", "now"))]))
+    outlooks = Outlook.alone(0.5), Outlook.alone(0.5)
+    play(session, [(2.0, e.SplitSolved(question, split("adc|bef"), 0.0, *outlooks))])
+    play(session, [(3.0, e.OrderDone(3.0, OrderId("o1")))])
     assert session.memory.locks[PlayerId("b")].side is B
+    play(session, [(4.0, e.PlayerLeft(4.0, player)) for player in ids("ef")])
+    assert session.state.asked_moves is not None
+    assert set(session.state.asked_moves.movable) == set(ids("adc"))
 
 
 def test_a_player_who_already_waits_is_placed_like_a_new_one() -> None:
@@ -452,28 +394,18 @@ def test_a_player_who_already_waits_is_placed_like_a_new_one() -> None:
     assert session.state.roster == Roster((*session.state.roster.entries[:2], Entry(PlayerId("c"), B, connected=100.0)))
 
 
-def test_players_whose_rating_is_unknown_weigh_nothing() -> None:
+def test_players_and_joiners_whose_rating_is_unknown_weigh_nothing() -> None:
+    def side(here: str, joiner: str, wish: Side | None, **skills: float) -> Side | None:
+        known = {PlayerId(player): skill for player, skill in skills.items()}
+        return place_joiner(roster(here), PlayerId(joiner), wish, None, {A: known, B: known}).side
+
     # c is unknown: 2000 with the joiner on A stand against 2100 on B.
-    skills = {side: dict(zip(ids("abd"), (1000.0, 2100.0, 1000.0), strict=True)) for side in (A, B)}
-    assert place_joiner(roster("ac|be|d"), ids("d")[0], None, None, skills).side is A
+    assert side("ac|be|d", "d", None, a=1000.0, b=2100.0, d=1000.0) is A
     # Without known ratings both sides are equally good, and the wish decides.
-    nothing: Mapping[PlayerId, float] = {}
-    assert place_joiner(roster("a|b|c"), ids("c")[0], B, None, {A: nothing, B: nothing}).side is B
-
-
-def test_a_joiner_whose_rating_is_unknown_weighs_nothing() -> None:
-    a, b, c = ids("abc")
-    nearly_even = {a: 1000.0, b: 1000.5}
-    assert place_joiner(roster("a|b|c"), c, B, None, {A: nearly_even, B: nearly_even}).side is B
+    assert [side("a|b|c", "c", wish) for wish in (A, B)] == [A, B]
+    assert side("a|b|c", "c", B, a=1000.0, b=1000.5) is B
     # Where a is unknown, c (0.1) makes 0.1 against 0.4 on A, and 0.5 against nothing on B.
-    small = {b: 0.4, c: 0.1}
-    assert place_joiner(roster("a|b|c"), c, B, None, {A: small, B: small}).side is A
-
-
-def test_a_lock_in_its_last_half_second_is_shown_as_one_second() -> None:
-    held = HeldSide(A, 10.0)
-    entry = roster("ab|cd").entries[0]
-    assert answer_switch(roster("ab|cd"), entry, B, held, 9.7).reason == Text(Phrase.REFUSED_LOCKED, ("1",))
+    assert side("a|b|c", "c", B, b=0.4, c=0.1) is A
 
 
 def test_a_player_who_has_to_stay_is_logged_once_a_round_for_each_reason() -> None:
@@ -490,12 +422,7 @@ def test_a_player_who_has_to_stay_is_logged_once_a_round_for_each_reason() -> No
 
 
 @pytest.mark.parametrize(
-    ("here", "wanted", "side", "reason"),
-    [
-        ("ab|c", A, B, SMALLER),
-        ("a|b", B, B, ALLOWED),
-        ("a|b", None, A, ALLOWED),
-    ],
+    ("here", "wanted", "side", "reason"), [("ab|c", A, B, SMALLER), ("a|b", B, B, ALLOWED), ("a|b", None, A, ALLOWED)]
 )
 def test_a_joiner_is_placed_by_head_count_when_no_ratings_can_be_loaded(
     here: str, wanted: Side | None, side: Side, reason: Text
@@ -520,21 +447,16 @@ def asks_the_pool(session: Session, player: str, side: Side | None, now: float =
     return question
 
 
-def test_the_pool_says_which_side_of_a_joiner_becomes_more_even() -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_pool_says_which_side_of_a_joiner_becomes_more_even_or_head_count_decides(fails: bool) -> None:
     session = begun(Mode.KOTH, "a|b")
     question = asks_the_pool(session, "c", A)
     assert (question.a, question.b, question.player, question.wanted) == (ids("a"), ids("b"), ids("c")[0], A)
-    place, *_ = play(session, [(1.1, e.SideFound(question, B))])
-    assert place == Place(PlayerId("c"), B, WEAKER)
-    assert play(session, [(1.2, e.SideFound(question, B))]) == []
-
-
-def test_a_joiner_is_placed_by_head_count_when_the_pool_cannot_say() -> None:
-    session = begun(Mode.KOTH, "a|b")
-    question = asks_the_pool(session, "c", B)
-    place, *_ = play(session, [(1.1, e.SolveFailed(question, "MemoryError"))])
-    assert place == Place(PlayerId("c"), B, ALLOWED)
-    assert play(session, [(1.2, e.SolveFailed(question, "MemoryError"))]) == []
+    assert play(session, [(1.1, summaries({"a": 1500.0}))]) == [], "it is asked once"
+    answer = e.SolveFailed(question, "MemoryError") if fails else e.SideFound(question, B)
+    place, *_ = play(session, [(1.2, answer)])
+    assert place == (Place(PlayerId("c"), A, ALLOWED) if fails else Place(PlayerId("c"), B, WEAKER))
+    assert play(session, [(1.3, answer)]) == []
 
 
 def test_a_joiner_whose_sides_have_changed_meanwhile_is_asked_about_again_or_goes_to_the_smaller_side() -> None:
@@ -546,13 +468,6 @@ def test_a_joiner_whose_sides_have_changed_meanwhile_is_asked_about_again_or_goe
     play(session, [(1.3, e.PlayerLeft(1.3, PlayerId("c")))])
     (place,) = of(Place, play(session, [(1.4, e.SideFound(again, A))]))
     assert place == Place(PlayerId("e"), B, SMALLER)
-
-
-def test_ratings_that_come_while_the_pool_is_asked_ask_no_second_time() -> None:
-    session = begun(Mode.KOTH, "a|b")
-    question = asks_the_pool(session, "c", None)
-    assert play(session, [(1.1, summaries({"a": 1500.0}))]) == []
-    assert len(of(Place, play(session, [(1.2, e.SideFound(question, A))]))) == 1
 
 
 def test_who_is_held_stays_when_they_ask_for_any_side_and_goes_where_they_ask_to() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide
 from equipoise.core.autobalance import NO_DEADLINE
@@ -36,15 +38,11 @@ def test_a_gap_is_closed_without_a_deadline_because_only_dead_players_are_moved(
     assert (session.tick(3000.0), session.state.moves) == ((), {move.order: move})
 
 
-def test_a_commander_is_never_moved() -> None:
+def test_a_commander_is_never_moved_and_of_equally_good_players_a_dead_one_first() -> None:
     session = begun(Mode.NS2, "abcd|efg")
-    roster = e.RosterSeen(5.0, commanded("abcd|e", "ae", dead="a"))
-    assert asked(play(session, [(5.0, roster)])).movable == ids("bcd")
-
-
-def test_of_equally_good_players_a_dead_one_is_cheapest_to_move() -> None:
-    session = begun(Mode.NS2, "abcd|efg")
-    question = asked(play(session, [(5.0, e.RosterSeen(5.0, commanded("abcd|e", "a", dead="c")))]))
+    question = asked(play(session, [(5.0, e.RosterSeen(5.0, commanded("abcd|e", "ae", dead="ac")))]))
+    assert question.movable == ids("bcd")
+    assert question.commanders == frozenset(ids("ae")), "the solver reads who commands"
     assert min(question.cost, key=question.cost.__getitem__) == "c"
 
 
@@ -60,14 +58,21 @@ def test_bots_open_no_gap() -> None:
     assert of(AskMoves, play(session, [(5.0, seen("ab123|cd", 5.0))])) == []
 
 
-def test_a_joiner_from_the_ready_room_goes_to_the_smaller_side_and_is_held_there() -> None:
-    session = begun(Mode.NS2, "abc|de|f")
+@pytest.mark.parametrize(
+    ("phase", "at_round_start", "held"),
+    [(e.Phase.RUNNING, True, True), (e.Phase.IDLE, True, False), (e.Phase.IDLE, False, True)],
+    ids=["in a round", "before a shuffle", "without one"],
+)
+def test_a_joiner_from_the_ready_room_goes_to_the_smaller_side_and_is_held_there_unless_a_shuffle_places_all(
+    phase: e.Phase, at_round_start: bool, held: bool
+) -> None:
+    session = begun(Mode.NS2, "abc|de|f", phase=phase, rules=rules(shuffle={"at_round_start": at_round_start}))
     effects = play(session, [(5.0, e.SideWanted(5.0, PlayerId("f"), A))])
     reason = Text(Phrase.REASON_JOIN_SMALLER)
     assert effects == [
         Place(PlayerId("f"), B, reason),
         LogDecision("place", reason, players=ids("f"), side=B),
-        Lock(PlayerId("f"), B, 180.0),
+        *([Lock(PlayerId("f"), B, 180.0)] if held else []),
     ]
 
 
@@ -79,31 +84,12 @@ def test_a_held_player_may_switch_to_the_smaller_side_once_theirs_is_larger_by_t
     assert placed(session, "f", A, 7.0).side is A
 
 
-def test_a_lock_goes_along_with_who_is_put_on_the_other_side() -> None:
-    session = begun(Mode.NS2, "abc|de|f")
-    assert placed(session, "f", A).side is B
-    effects = play(session, [(9.0, e.SideChanged(9.0, PlayerId("f"), A))])
-    assert of(Lock, effects) == [Lock(PlayerId("f"), A, 176.0)]
-    play(session, [(9.5, seen("ab|cde|f", 9.5))])
-    assert placed(session, "f", B, 10.0).side is A
-    assert not of(Lock, play(session, [(11.0, e.SideChanged(11.0, PlayerId("f"), A))]))
-
-
 def test_a_commander_who_changes_side_has_left_the_chair() -> None:
     session = begun(Mode.NS2, "abc|def")
     play(session, [(1.0, e.RosterSeen(1.0, commanded("abc|def", "ad")))])
     play(session, [(2.0, e.SideChanged(2.0, PlayerId("a"), None, waiting=True))])
     play(session, [(3.0, e.SideChanged(3.0, PlayerId("d"), B))])
     assert [entry.id for entry in session.state.roster.entries if entry.commander] == list(ids("d"))
-
-
-def test_a_joiner_is_not_held_while_the_next_shuffle_places_all_players_anyway() -> None:
-    session = begun(Mode.NS2, "abc|de|f", phase=e.Phase.IDLE)
-    effects = play(session, [(5.0, e.SideWanted(5.0, PlayerId("f"), A))])
-    assert [type(effect) for effect in effects] == [Place, LogDecision]
-    manual = begun(Mode.NS2, "abc|de|f", phase=e.Phase.IDLE, rules=rules(shuffle={"at_round_start": False}))
-    effects = play(manual, [(5.0, e.SideWanted(5.0, PlayerId("f"), A))])
-    assert [type(effect) for effect in effects] == [Place, LogDecision, Lock]
 
 
 def test_a_joiner_of_equal_sides_is_placed_by_the_pool_which_knows_map_and_commanders() -> None:
@@ -115,9 +101,3 @@ def test_a_joiner_of_equal_sides_is_placed_by_the_pool_which_knows_map_and_comma
     assert question.commanders == frozenset(ids("ad"))
     (place,) = of(Place, play(session, [(3.1, e.SideFound(question, B))]))
     assert place.side is B
-
-
-def test_the_solver_reads_who_commands_when_it_closes_a_gap() -> None:
-    session = begun(Mode.NS2, "abcd|efg")
-    question = asked(play(session, [(5.0, e.RosterSeen(5.0, commanded("abcd|e", "ae")))]))
-    assert question.commanders == frozenset(ids("ae"))

@@ -57,24 +57,21 @@ def test_a_scramble_is_about_those_who_went_to_watch_a_moment_ago(seconds: float
     assert {entry.id for entry in question.entries} == set(ids(asked))
 
 
-def test_who_goes_to_watch_before_a_scramble_is_placed_as_if_they_stood_on_a_side() -> None:
-    game = Game(Mode.KOTH, "abcd|efgh", {letter: 2000.0 + 10 * n for n, letter in enumerate("abcdefgh")})
+@pytest.mark.parametrize("mode", [Mode.KOTH, Mode.ARENA])
+def test_who_goes_to_watch_before_a_scramble_is_placed_as_if_they_stood_on_a_side(mode: Mode) -> None:
+    game = Game(mode, "abcd|efgh", rules=rules(arena={"round_one": "everyone"}))
     game.round(A, captures=(1, 0))
     game.change("bcd|efgh||a")
     game.now += 15.0
     game.start()
-    assert game.stands().count("|") == 1  # nobody watches
-    assert sorted(map(len, game.stands().split("|"))) == [4, 4]
+    assert sorted(map(len, game.stands().split("|"))) == [4, 4]  # nobody watches
 
 
-def test_four_players_are_enough_while_one_of_them_only_went_to_watch() -> None:
+def test_four_are_enough_for_a_scramble_while_one_only_went_to_watch_but_not_for_cached_splits_and_swaps() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [watches("a", 10.0)])
     assert of(AskSplit, play(session, [(20.0, command("scramble", "now", by="b"))]))
     assert not of(AskSplit, play(session, [(71.0, command("scramble", "now", by="b"))]))
-
-
-def test_they_do_not_make_enough_players_for_cached_splits_and_swaps_of_which_they_are_no_part() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [watches("a", 10.0)])
     effects = play(session, [(20.0, ended(finished("r1", B, "b|cd"), 20.0)), (21.0, started("b|cd||a", 21.0))])
@@ -89,21 +86,21 @@ def test_a_coach_or_who_never_played_is_not_placed() -> None:
     assert {entry.id for entry in question.entries} == set(ids("bcde"))
 
 
-def test_arena_places_who_went_to_watch_or_lets_them_wait_for_their_turn() -> None:
-    game = Game(Mode.ARENA, "abc|def", rules=rules(arena={"round_one": "everyone"}))
-    game.round(A)
-    game.change("bc|def||a")
-    game.now += 15.0
-    game.start()
-    assert sorted(map(len, game.stands().split("|"))) == [3, 3]
-
-
 # The way back.
 
 
-def test_the_side_is_kept_for_who_went_to_watch() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    assert of(Lock, play(session, [watches("a", 10.0)])) == [Lock(ANN, A, 60.0)]
+def test_the_side_is_kept_for_who_went_to_watch_also_where_a_whole_roster_shows_it() -> None:
+    for at, event in (watches("a", 10.0), (10.0, e.RosterSeen(10.0, Roster(roster("b|cd||a").entries)))):
+        assert of(Lock, play(begun(Mode.KOTH, "ab|cd"), [(at, event)])) == [Lock(ANN, A, 60.0)]
+
+
+def test_no_side_is_kept_in_arena_and_ns2_while_teams_are_about_to_be_made_and_while_equipoise_is_off() -> None:
+    waiting, off = begun(Mode.KOTH, "", phase=e.Phase.IDLE), begun(Mode.KOTH, "ab|cd")
+    play(waiting, [(0.0, hello(waiting=True)), (0.0, summaries(dict.fromkeys("abcd", 2000.0))), (0.0, seen("ab|cd"))])
+    play(off, [(1.0, command("off"))])
+    others = (begun(mode, "ab|cd", phase=e.Phase.OVER) for mode in (Mode.ARENA, Mode.NS2))
+    for session in (waiting, off, *others):
+        assert not of(Lock, play(session, [watches("a", 10.0)]))
 
 
 def test_a_gap_that_was_closed_meanwhile_gives_them_no_choice() -> None:
@@ -116,11 +113,15 @@ def test_a_gap_that_was_closed_meanwhile_gives_them_no_choice() -> None:
     assert (place.side, place.reason.phrase) == (A, Phrase.REASON_RETURN)
 
 
-def test_they_come_back_elsewhere_only_where_their_side_would_be_larger_by_two() -> None:
+def test_they_come_back_elsewhere_where_their_side_would_be_larger_by_two_or_after_a_minute() -> None:
     session = begun(Mode.KOTH, "abc|def||g")
     play(session, [watches("a", 10.0), (11.0, e.SideChanged(11.0, PlayerId("g"), A)), watches("d", 12.0)])
     place = placed(play(session, [wants("a", A, 20.0)]))
     assert (place.side, place.reason.phrase) == (B, Phrase.REASON_JOIN_SMALLER)
+    session = begun(Mode.KOTH, "abc|def")
+    play(session, [watches("a", 10.0)])
+    place = placed(play(session, [wants("a", B, 71.0)]))
+    assert (place.side, place.reason.phrase) == (A, Phrase.REASON_JOIN_SMALLER)
 
 
 def test_a_longer_lock_stays_as_it_is_and_a_shorter_one_grows() -> None:
@@ -138,29 +139,6 @@ def test_the_lock_goes_with_the_group_and_a_reconnect_does_not_lift_it() -> None
     assert placed(play(session, [(25.0, summaries({"a": 2000.0})), wants("a", A, 30.0)])).side is B
 
 
-def test_who_comes_back_later_is_placed_as_any_joiner() -> None:
-    session = begun(Mode.KOTH, "abc|def")
-    play(session, [watches("a", 10.0)])
-    place = placed(play(session, [wants("a", B, 71.0)]))
-    assert (place.side, place.reason.phrase) == (A, Phrase.REASON_JOIN_SMALLER)
-    assert session.state.watching_since == {} or 71.0 - session.state.watching_since[ANN] > 60.0
-
-
-@pytest.mark.parametrize("mode", [Mode.ARENA, Mode.NS2])
-def test_arena_and_ns2_keep_no_side(mode: Mode) -> None:
-    session = begun(mode, "ab|cd", phase=e.Phase.OVER)
-    assert not of(Lock, play(session, [watches("a", 10.0)]))
-
-
-def test_nobody_is_held_while_teams_are_about_to_be_made_or_equipoise_is_off() -> None:
-    waiting = Session(rules())
-    play(waiting, [(0.0, hello(waiting=True)), (0.0, summaries(dict.fromkeys("abcd", 2000.0))), (0.0, seen("ab|cd"))])
-    off = begun(Mode.KOTH, "ab|cd")
-    play(off, [(1.0, command("off"))])
-    for session in (waiting, off):
-        assert not of(Lock, play(session, [watches("a", 10.0)]))
-
-
 def test_who_goes_to_watch_in_waiting_takes_part_in_the_scramble_behind_it() -> None:
     session = Session(rules())
     known = summaries(dict.fromkeys("abcde", 2000.0))
@@ -168,10 +146,3 @@ def test_who_goes_to_watch_in_waiting_takes_part_in_the_scramble_behind_it() -> 
     play(session, [(29.0, e.WaitingEnded(29.0))])
     question = the(AskSplit, play(session, [(30.0, started("be|cd||a", 30.0))]))
     assert ANN in {entry.id for entry in question.entries}
-
-
-def test_a_whole_roster_shows_who_went_to_watch_too() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    assert of(Lock, play(session, [(5.0, e.RosterSeen(5.0, Roster(roster("b|cd||a").entries)))])) == [
-        Lock(ANN, A, 60.0)
-    ]

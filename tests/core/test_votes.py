@@ -93,11 +93,13 @@ def test_a_voice_counts_when_it_cannot_be_said_how_even_the_teams_are() -> None:
     assert play(session, [(1.1, e.SolveFailed(question, "MemoryError"))]) == [Say(voice("a", 1, 3))]
 
 
-def test_a_voice_that_has_lapsed_is_said_to_all_when_it_is_raised_again() -> None:
+def test_a_voice_counts_for_five_minutes_and_is_said_to_all_when_it_is_raised_again_after_them() -> None:
     session = begun(Mode.KOTH, TEN)
     assert wish(session, "a", 0.0) == [Say(voice("a", 1, 3))]
     assert wish(session, "a", 299.0) == [Tell(ids("a")[0], (voice("a", 1, 3),))]
-    assert wish(session, "a", 599.0) == [Say(voice("a", 1, 3))]
+    assert wish(session, "b", 598.0) == [Say(voice("b", 2, 3))]
+    assert wish(session, "a", 599.0) == [Say(voice("a", 2, 3))]
+    assert wish(session, "c", 898.0) == [Say(voice("c", 2, 3))]
 
 
 def test_players_who_wait_for_a_side_have_a_voice_and_those_who_watch_have_none() -> None:
@@ -107,26 +109,14 @@ def test_players_who_wait_for_a_side_have_a_voice_and_those_who_watch_have_none(
     assert refusal(session, None) == Text(Phrase.VOTE_NOT_PLAYING)
 
 
-def test_the_voices_of_players_who_leave_or_watch_do_not_count() -> None:
+def test_the_voices_of_players_who_leave_or_watch_do_not_count_nor_when_they_come_back() -> None:
     session = begun(Mode.KOTH, TEN)
     wish(session, "a")
     wish(session, "b")
     play(session, [(2.0, e.PlayerLeft(2.0, ids("a")[0])), (2.0, e.SideChanged(2.0, ids("b")[0], None))])
     assert wish(session, "c", 3.0) == [Say(voice("c", 1, 3))]
-
-
-def test_a_player_who_comes_back_has_no_voice_from_before() -> None:
-    session = begun(Mode.KOTH, TEN)
-    wish(session, "a")
-    play(session, [(2.0, seen("bcde|fghij", 2.0)), (3.0, seen(TEN, 3.0))])
-    assert wish(session, "b", 4.0) == [Say(voice("b", 1, 3))]
-
-
-def test_a_voice_counts_for_five_minutes() -> None:
-    session = begun(Mode.KOTH, TEN)
-    wish(session, "a", 0.0)
-    assert wish(session, "b", 299.0) == [Say(voice("b", 2, 3))]
-    assert wish(session, "c", 300.0) == [Say(voice("c", 2, 3))]
+    play(session, [(4.0, seen("de|fghij", 4.0)), (5.0, seen(TEN, 5.0))])
+    assert wish(session, "d", 6.0) == [Say(voice("d", 1, 3))]
 
 
 def test_voices_outlast_a_round_and_end_with_a_scramble_and_with_the_map() -> None:
@@ -145,20 +135,14 @@ def test_voices_outlast_a_round_and_end_with_a_scramble_and_with_the_map() -> No
 # When there is no vote.
 
 
-def test_votes_can_be_switched_off() -> None:
+def test_where_votes_or_equipoise_are_off_and_with_too_few_players_there_is_no_vote() -> None:
     assert refusal(begun(Mode.KOTH, TEN, rules=rules(vote={"enabled": False}))) == Text(Phrase.VOTE_OFF)
-
-
-def test_there_is_no_vote_while_an_admin_has_switched_equipoise_off() -> None:
     session = begun(Mode.KOTH, TEN)
     wish(session, "b")
     play(session, [(1.0, command("off"))])
     assert refusal(session) == Text(Phrase.STATUS_OFF)
     play(session, [(2.0, command("on"))])
     assert wish(session, "a", 3.0) == [Say(voice("a", 1, 3))]
-
-
-def test_too_few_players_have_no_vote() -> None:
     assert refusal(begun(Mode.KOTH, "abc|de|1")) == Text(Phrase.VOTE_TOO_FEW)
     assert wish(begun(Mode.KOTH, "abc|def"), "a") == [Say(voice("a", 1, 2))]
 
@@ -200,7 +184,7 @@ def test_teams_whose_players_are_hardly_known_are_not_known_to_be_even(unevennes
     assert (answered == [Say(voice("a", 1, 3))]) is not even
 
 
-def test_after_two_rounds_won_by_one_side_teams_do_not_count_as_even() -> None:
+def test_after_two_rounds_won_by_one_side_and_where_one_side_is_empty_teams_do_not_count_as_even() -> None:
     session = begun(Mode.KOTH, TEN)
     play(session, [(1.0, ended(finished("r1", A, TEN), 1.0))])
     assert wish(session, "a", 2.0, chance=0.5) != [Say(voice("a", 1, 3))]
@@ -208,6 +192,7 @@ def test_after_two_rounds_won_by_one_side_teams_do_not_count_as_even() -> None:
     assert wish(session, "a", 4.0, chance=0.5) == [Say(voice("a", 1, 3))]
     play(session, [(5.0, ended(finished("r3", B, TEN), 5.0))])
     assert of(Tell, wish(session, "b", 6.0, chance=0.5))
+    assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
 
 
 @pytest.mark.parametrize("chance", [0.03, 0.5, 0.97])
@@ -215,10 +200,6 @@ def test_after_two_rounds_won_by_one_side_teams_do_not_count_as_even() -> None:
 def test_a_band_may_take_no_teams_for_even_or_all(band: tuple[float, float], even: bool, chance: float) -> None:
     asked = wish(begun(Mode.KOTH, TEN, rules=rules(scramble={"fair_band": band})), "a", chance=chance, unevenness=0.3)
     assert (asked == [Say(voice("a", 1, 3))]) is not even
-
-
-def test_sides_of_which_one_is_empty_are_not_even() -> None:
-    assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
 
 
 @pytest.mark.parametrize(
@@ -329,19 +310,15 @@ def test_where_it_is_not_known_how_long_the_round_has_run_new_teams_wait_for_the
     assert of(AskSplit, voted(again, order, 6, 4, 7.0)) == []
 
 
-def test_with_too_few_players_for_new_teams_they_wait_for_more() -> None:
-    session = begun(Mode.KOTH, "ab|c", rules=rules(vote={"min_players": 2, "when": "now"}))
-    effects = voted(session, open_vote(session, voters="a"), 3, 0, 2.0)
-    assert of(Say, effects)[-1] == Say(Text(Phrase.SCRAMBLE_WAITS, (VOTED, "4")))
-
-
-def test_a_vote_that_passes_in_the_freeze_is_carried_out_in_it() -> None:
+def test_a_vote_that_passes_in_the_freeze_is_carried_out_in_it_and_with_too_few_players_new_teams_wait() -> None:
     session = begun(Mode.KOTH, TEN)
     order = open_vote(session)
     play(session, [(15.0, ended(finished("r1", A, TEN), 15.0)), (20.0, started(TEN, 20.0))])
     question = the(AskSplit, voted(session, order, 9, 1))
-    solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, Outlook.alone(0.7), Outlook.alone(0.5))
-    assert assigned(play(session, [(21.1, solved)])).reason == Text(Phrase.REASON_VOTE)
+    assert (question.moment, question.reason) == (Moment.FREEZE, VOTED)
+    few = begun(Mode.KOTH, "ab|c", rules=rules(vote={"min_players": 2, "when": "now"}))
+    effects = voted(few, open_vote(few, voters="a"), 3, 0, 2.0)
+    assert of(Say, effects)[-1] == Say(Text(Phrase.SCRAMBLE_WAITS, (VOTED, "4")))
 
 
 @pytest.mark.parametrize(
@@ -363,76 +340,61 @@ def test_a_vote_passes_with_the_configured_part_of_the_votes_cast_and_fails_belo
 
 
 @pytest.mark.parametrize("yes", [0, 10])
-def test_after_a_vote_no_other_starts_during_the_cooldown_also_after_a_restart(yes: int) -> None:
+def test_after_a_vote_no_other_starts_during_the_cooldown_also_after_a_restart_but_on_a_new_map(yes: int) -> None:
     session = begun(Mode.KOTH, TEN)
     voted(session, open_vote(session), yes, 10 - yes, 21.0)
     play(session, [(22.0, command("scramble", "cancel"))])
-    again = Session(Rules(), session.memory)
+    again, elsewhere = (Session(Rules(), session.memory) for _ in range(2))
     play(again, [(23.0, hello(at=23.0)), (23.0, seen(TEN, 23.0))])
     assert refusal(session, "a", 620.9) == refusal(again, "a", 620.9) == Text(Phrase.VOTE_COOLDOWN)
     assert wish(again, "a", 621.0) == [Say(voice("a", 1, 3))]
-
-
-def test_a_new_map_ends_the_cooldown() -> None:
-    session = begun(Mode.KOTH, TEN)
-    voted(session, open_vote(session), 0, 10)
-    play(session, [(30.0, hello(session="s2", at=30.0)), (30.0, seen(TEN, 30.0))])
-    assert wish(session, "a", 31.0) == [Say(voice("a", 1, 3))]
+    play(elsewhere, [(30.0, hello(session="s2", at=30.0)), (30.0, seen(TEN, 30.0))])
+    assert wish(elsewhere, "a", 31.0) == [Say(voice("a", 1, 3))]
 
 
 # How a vote ends without a result.
 
 
-def test_an_admin_cancels_the_voices_so_far() -> None:
+def test_an_admin_cancels_the_voices_so_far_or_a_running_vote() -> None:
     session = begun(Mode.KOTH, TEN)
     wish(session, "a")
     text = Text(Phrase.VOTE_CANCELLED)
     assert play(session, [(2.0, command("scramble", "cancel"))]) == [LogDecision("cancel", text), Say(text)]
-    assert wish(session, "b", 3.0) == [Say(voice("b", 1, 3))]
-
-
-def test_an_admin_cancels_a_running_vote() -> None:
-    session = begun(Mode.KOTH, TEN)
-    order = open_vote(session)
-    assert of(Cancel, play(session, [(2.0, command("scramble", "cancel"))])) == [Cancel(order.order)]
+    order = open_vote(session, 3.0, "bcd")
+    assert of(Cancel, play(session, [(4.0, command("scramble", "cancel"))])) == [Cancel(order.order)]
     assert of(Ignored, voted(session, order, 9, 0))
     assert session.memory.pending is None
 
 
-@pytest.mark.parametrize("words", [("scramble", "next"), ("off",)])
-def test_a_running_vote_is_withdrawn_when_an_admin_decides(words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "event",
+    [command("scramble", "next"), command("off"), ended(finished("r1", A, TEN, captures=(1, 0)), 2.0)],
+    ids=["an admin scrambles", "an admin switches it off", "a scramble becomes due"],
+)
+def test_a_running_vote_is_withdrawn_when_it_serves_nothing_any_more(event: e.Event) -> None:
     session = begun(Mode.KOTH, TEN)
     order = open_vote(session)
-    assert of(Cancel, play(session, [(2.0, command(*words))])) == [Cancel(order.order)]
+    assert of(Cancel, play(session, [(2.0, event)])) == [Cancel(order.order)]
 
 
-def test_a_running_vote_is_withdrawn_when_a_scramble_becomes_due() -> None:
-    session = begun(Mode.KOTH, TEN)
-    order = open_vote(session)
-    shutout = finished("r1", A, TEN, captures=(1, 0))
-    assert of(Cancel, play(session, [(2.0, ended(shutout, 2.0))])) == [Cancel(order.order)]
-
-
-def test_when_another_vote_has_the_menu_the_next_voice_tries_again() -> None:
-    session = begun(Mode.KOTH, TEN)
-    order = open_vote(session)
-    assert play(session, [(2.0, e.OrderFailed(2.0, order.order, "vote_running"))]) == [
-        LogDecision("failed", Text(Phrase.REASON_VOTE), order.order),
-        Say(Text(Phrase.VOTE_RUNNING)),
-    ]
-    again = the(OpenVote, wish(session, "a", 3.0))
-    assert again.order == OrderId("o2")
-
-
-@pytest.mark.parametrize(("reason", "said"), [("cancelled", [Say(Text(Phrase.VOTE_CANCELLED))]), ("no_voters", [])])
-def test_a_vote_that_an_admin_ended_in_the_game_or_that_cannot_be_shown_ends_with_its_voices(
-    reason: str, said: list[Effect]
+@pytest.mark.parametrize(
+    ("reason", "said", "again"),
+    [
+        ("vote_running", [Say(Text(Phrase.VOTE_RUNNING))], True),
+        ("cancelled", [Say(Text(Phrase.VOTE_CANCELLED))], False),
+        ("no_voters", [], False),
+    ],
+)
+def test_a_vote_that_cannot_be_shown_ends_with_its_voices_but_waits_for_another_vote(
+    reason: str, said: list[Effect], again: bool
 ) -> None:
     session = begun(Mode.KOTH, TEN)
     order = open_vote(session)
     failed = play(session, [(2.0, e.OrderFailed(2.0, order.order, reason))])
     assert failed == [LogDecision("failed", Text(Phrase.REASON_VOTE), order.order), *said]
-    assert wish(session, "d", 3.0) == [Say(voice("d", 1, 3))]
+    effects = wish(session, "d", 3.0)
+    assert [vote.order for vote in effects if isinstance(vote, OpenVote)] == ([OrderId("o2")] if again else [])
+    assert again or effects == [Say(voice("d", 1, 3))]
 
 
 def test_the_first_of_two_deadlines_counts() -> None:
@@ -453,12 +415,7 @@ def test_a_vote_without_a_result_is_given_up() -> None:
     assert session.tick(50.9) == ()
     assert session.tick(51.0) == (LogDecision("failed", Text(Phrase.REASON_VOTE), order.order), Cancel(order.order))
     assert session.deadline() is None
-    assert wish(session, "d", 52.0) == [Say(voice("d", 1, 3))]
-
-
-def test_a_script_that_was_loaded_anew_shows_no_vote() -> None:
-    session = begun(Mode.KOTH, TEN)
-    open_vote(session)
-    play(session, [(2.0, hello(session="s2", late=True, at=2.0)), (2.0, seen(TEN, 2.0))])
-    assert session.deadline() is None
-    assert wish(session, "d", 3.0) == [Say(voice("d", 1, 3))]
+    open_vote(session, 52.0)
+    play(session, [(53.0, hello(session="s2", late=True, at=53.0)), (53.0, seen(TEN, 53.0))])
+    assert session.deadline() is None, "a script that was loaded anew shows none"
+    assert wish(session, "d", 54.0) == [Say(voice("d", 1, 3))]
