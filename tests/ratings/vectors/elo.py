@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.elo.system import Elo
-from equipoise.ratings.system import Match
 from tests.ratings.samples import duel
 from tests.ratings.vectors.forms import Facts, Form, by_form, each, named
 
@@ -38,7 +36,7 @@ def several(params: Facts, given: Facts) -> dict[str, Any]:
         system.seed(BOB, rating=rating)
         match = replace(duel(ANN, BOB, float(score)), skill_at_start={ANN: start} if at_once else {})
         expected.append(system.rate(match).prediction.wins[0])
-    return {"r_new": system.skill(ANN), "E": expected, "E_sum": sum(expected)}
+    return {"r_new": system.skill(ANN), "E": expected}
 
 
 def gaussian_pair(params: Facts, given: Facts) -> dict[str, Any]:
@@ -49,36 +47,13 @@ def gaussian_pair(params: Facts, given: Facts) -> dict[str, Any]:
     return {"P": expected, **changed}
 
 
-def gaussian_k(params: Facts, given: Facts) -> dict[str, Any]:
-    """K of a learning rate."""
-    return {"K": _k(named(params, given, "alpha"), named(params, given, "beta"))}
-
-
-def gaussian_duels(params: Facts, given: Facts) -> dict[str, Any]:
-    """Each player against each of the other team; as a match of teams if the players of a team are equal."""
-    teams = tuple(tuple(PlayerId(f"{t}.{p}") for p in range(len(side))) for t, side in enumerate(given["teams"]))
-    if any(len(set(side)) != 1 for side in given["teams"]):
-        raise ValueError("duels of unequal players are not what our Elo makes of a team")
-    system = _gaussian(params)
-    for side, ratings in zip(teams, given["teams"], strict=True):
-        for player, rating in zip(side, ratings, strict=True):
-            system.seed(player, rating=rating)
-    system.rate(Match(teams, tuple(given["ranks"])))
-    return {"ratings": [[system.skill(player) for player in side] for side in teams]}
-
-
 def _logistic(params: Facts, given: Facts) -> Elo:
     k = named(params, given, "K") if given.keys() & {"score_a", "scores"} else 32
     return Elo.create(base=params.get("base", 10), scale=params.get("scale", 400), k=k)
 
 
 def _gaussian(params: Facts) -> Elo:
-    k = _k(params["alpha"], params["beta"]) if "alpha" in params else params.get("K", 24)
-    return Elo.create(form="gaussian", beta=params["beta"], k=k)
-
-
-def _k(alpha: float, beta: float) -> float:
-    return alpha * beta * math.sqrt(math.pi)
+    return Elo.create(form="gaussian", beta=params["beta"], k=params.get("K", 24))
 
 
 def _one(system: Elo, rating: float, other: float, score: float | None) -> tuple[float, tuple[float, float]]:
@@ -99,8 +74,6 @@ ADAPTERS = {
     ),
     "gaussian_elo": by_form(
         Form("s1 s2", "y", gaussian_pair),
-        Form("teams ranks", "", gaussian_duels),
-        Form("", "alpha beta", gaussian_k),
     ),
 }
 """By model name."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from equipoise.core.model import PlayerId
-from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.football.rankings import PER_IMPORTANCE, FifaMen, FifaWomen, WorldFootballElo, goal_factor
 from equipoise.ratings.football.system import Football, Kind
 from equipoise.ratings.system import Match
@@ -18,11 +17,8 @@ HOME_AWAY = ("home", "away")
 RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
 """Of a win, a draw and a defeat."""
 
-OTHER_SCORE = {1.0: 0.0, 0.75: 0.5, 0.5: 0.5, 0.0: 1.0}
-"""What the other team has of a match of the men's ranking; the loser of a shoot-out says so by `W_b`."""
-
-GOALS = {(1.0, 0.0): (1, 0), (0.0, 1.0): (0, 1), (0.5, 0.5): (0, 0), (0.75, 0.5): (0, 0), (0.5, 0.75): (0, 0)}
-"""A score line for each result of the men's ranking."""
+SCORE_LINES = {1.0: ((1, 0), (0, 1)), 0.75: ((0, 0), (0, 1)), 0.5: ((0, 0), (0, 0)), 0.0: ((0, 1), (1, 0))}
+"""Goals and ranks for each result of the men's ranking; 0.75 is a shoot-out that was won."""
 
 
 def goal_factors(params: Facts, given: Facts) -> dict[str, Any]:
@@ -42,64 +38,36 @@ def football_lead(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def football_match(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expected score and the points exchanged; the first team is at home if there is an advantage."""
+    """The points exchanged."""
     system = WorldFootballElo.create(rounding="none", home=params.get("home", 0))
-    expected = {"We": _expected(system, given["ra"], given["rb"])}
-    if "W_a" not in given:
-        return expected
     margin, score = given["goal_diff_abs"], float(given["W_a"])
-    if (margin == 0) != (score == 0.5):
-        raise ValueError(f"{margin} goals of difference are no match with the result {score}")
-    kind = _kind(params["K"])
+    kind = next(kind for kind in Kind if WorldFootballElo.importance[kind] == params["K"])
     points = (0, margin) if score == 0.0 else (margin, 0)
     after = _rated(system, given["ra"], given["rb"], points, RANKS[score], kind)
-    changes = after[0] - given["ra"], after[1] - given["rb"]
-    return expected | {"P_a": changes[0], "P_b": changes[1], "ra_new": after[0], "rb_new": after[1]}
-
-
-def men_lead(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expected score in the men's ranking by the difference in points."""
-    return {"We": each(lambda lead: _expected(FifaMen.create(), lead, 0), given["dr"])}
+    return {"P_a": after[0] - given["ra"], "P_b": after[1] - given["rb"]}
 
 
 def men_match(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expected score and, with a result, both teams' points after the match."""
-    expected = {"We": _expected(FifaMen.create(), given["pa"], given["pb"])}
-    if "W_a" not in given:
-        return expected
-    after = _men(given["pa"], given["pb"], {**params, "W": given["W_a"]}, given.get("W_b"))
-    return expected | {"pa_new": after[0], "pb_new": after[1]}
+    """Both teams' points after the match."""
+    after = _men(given["pa"], given["pb"], {**params, "W": given["W_a"]})
+    return {"pa_new": after[0], "pb_new": after[1]}
 
 
 def men_matches(params: Facts, given: Facts) -> dict[str, Any]:
     """A team's points after one match and another."""
     points = params["start"]
     for game in given["games"]:
-        if odd := game.keys() - {"opp", "W", "I", "knockout", "penalties", "note"}:
-            raise ValueError(f"a game's facts that nothing here reads: {sorted(odd)}")
-        points, _ = _men(points, game["opp"], game, None)
+        points, _ = _men(points, game["opp"], game)
     return {"p_new": points}
 
 
-def _men(points: float, other: float, facts: Facts, other_score: float | None) -> tuple[float, float]:
-    """Points after a match of a kind with this importance; by the formula if there is no such kind."""
+def _men(points: float, other: float, facts: Facts) -> tuple[float, float]:
+    """Points after a match of a kind with this importance."""
     score, protected = float(facts["W"]), bool(facts.get("knockout"))
-    scores = score, OTHER_SCORE[score] if other_score is None else float(other_score)
-    goals = GOALS[scores]
-    ranks = (int(scores[0] < scores[1]), int(scores[0] > scores[1]))
     kinds = (
         kind for kind in Kind if FifaMen.importance[kind] == facts["I"] and (kind in FifaMen.protected) == protected
     )
-    system = FifaMen.create()
-    if kind := next(kinds, None):
-        return _rated(system, points, other, goals, ranks, kind)
-    after = []
-    for own, against, result in ((points, other, scores[0]), (other, points, scores[1])):
-        held, surprise = system.newcomer(), result - _expected(system, own, against)
-        held.rating = own
-        kernel.move(held, facts["I"], surprise, protected, 0.0, system.constants)
-        after.append(held.rating)
-    return after[0], after[1]
+    return _rated(FifaMen.create(), points, other, *SCORE_LINES[score], next(kinds))
 
 
 def women_table(params: Facts, given: Facts) -> dict[str, Any]:
@@ -149,24 +117,16 @@ def _rated(
     return first.after, second.after
 
 
-def _kind(wanted: float) -> Kind:
-    for kind in Kind:
-        if WorldFootballElo.importance[kind] == wanted:
-            return kind
-    raise ValueError(f"no kind of match has the importance {wanted}")
-
-
 ADAPTERS = {
     "world_football_elo": by_form(
         Form("goal_diff", "", goal_factors),
         Form("kinds", "", football_importance),
         Form("dr", "", football_lead),
-        Form("ra rb", "goal_diff_abs W_a", football_match),
+        Form("ra rb goal_diff_abs W_a", "", football_match),
     ),
     "fifa_men": by_form(
-        Form("pa pb", "W_a W_b", men_match),
+        Form("pa pb W_a", "", men_match),
         Form("games", "", men_matches),
-        Form("dr", "", men_lead),
     ),
     "fifa_women": by_form(
         Form("rows cols", "", women_table),

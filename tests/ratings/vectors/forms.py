@@ -31,9 +31,7 @@ def by_form(*forms: Form) -> Answer:
 
     def answer(params: Facts, given: Facts) -> dict[str, Any]:
         words = given.keys()
-        fitting = [form for form in forms if set(form.needs.split()) <= words]
-        if not fitting:
-            raise ValueError(f"no form of an entry has this input: {sorted(words)}")
+        fitting = (form for form in forms if set(form.needs.split()) <= words)
         return max(fitting, key=lambda form: len(words & form.words)).answer(params, given)
 
     return answer

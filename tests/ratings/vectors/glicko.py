@@ -30,11 +30,6 @@ def make_glicko2(params: Facts, apart: bool) -> System:
     return Glicko2.create(tau=abs(params.get("tau", 0.5)), periods="match" if apart else "calendar")
 
 
-def growth(params: Facts, given: Facts) -> dict[str, Any]:
-    """The c that leads from one deviation to another."""
-    return {"c": math.sqrt((given["rd_max"] ** 2 - given["rd_typ"] ** 2) / given["periods"])}
-
-
 def interval(create: Maker) -> Answer:
     """Where the rating is with a probability of 95 %."""
 
@@ -48,25 +43,27 @@ def interval(create: Maker) -> Answer:
 
 
 def duels(create: Maker) -> Answer:
-    """What to expect of two players and, with a score or several, both after one match and another.
+    """Two players after a match.
 
     As in the other forms, an opponent's deviation is what it is given as: it does not grow before the match.
     """
 
     def answer(params: Facts, given: Facts) -> dict[str, Any]:
-        if given.keys() & {"p1", "p2"}:
-            players = [tuple(given["p1"]), tuple(given["p2"])]
-        else:
-            players = [(given[f"r{one}"], given[f"rd{one}"]) for one in (1, 2)]
-        expected = _expected(create(params, True), *players)
-        scores = given.get("score1", given.get("scores", []))
-        for score in scores if isinstance(scores, list) else [scores]:
-            both = ((*players, score), (*reversed(players), 1 - score))
-            players = [_after(create(params, True), own, other, result) for own, other, result in both]
-        answers = {"E": expected, "E1": expected, "E2": 1.0 - expected}
-        for one, (rating, deviation, *_) in enumerate(players, start=1) if scores != [] else ():
-            answers |= {f"p{one}": [rating, deviation], f"r{one}_new": rating, f"rd{one}_new": deviation}
-        return answers
+        own, other, score = tuple(given["p1"]), tuple(given["p2"]), given["score1"]
+        both = ((own, other, score), (other, own, 1 - score))
+        return {f"p{one}": _after(create(params, True), *facts) for one, facts in enumerate(both, start=1)}
+
+    return answer
+
+
+def expectation(create: Maker) -> Answer:
+    """What to expect of two players."""
+
+    def answer(params: Facts, given: Facts) -> dict[str, Any]:
+        system = create(params, True)
+        _seat(system, ANN, (given["r1"], given["rd1"]))
+        _seat(system, BOB, (given["r2"], given["rd2"]))
+        return {"E": system.predict(duel(ANN, BOB)).wins[0]}
 
     return answer
 
@@ -75,8 +72,7 @@ def games(create: Maker) -> Answer:
     """A period, its steps, games one after the other, or absence; the deviation is from before the period."""
 
     def answer(params: Facts, given: Facts) -> dict[str, Any]:
-        apart = bool(params.get("sequential") or given.get("sequential"))
-        system, periods = create(params, apart), given.get("periods", 1)
+        system, periods = create(params, bool(params.get("sequential"))), given.get("periods", 1)
         before = (given.get("r", 1500), named(params, given, "rd", "rd_before_onset"), given.get("sigma", 0.06))
         if not given.get("games"):
             # Glicko-2's deviation grows in step 6 of a period, not before it: one more, and it has grown in all.
@@ -88,17 +84,11 @@ def games(create: Maker) -> Answer:
     return answer
 
 
-def _expected(system: System, own: tuple[float, ...], other: tuple[float, ...]) -> float:
-    _seat(system, ANN, own)
-    _seat(system, BOB, other)
-    return system.predict(duel(ANN, BOB)).wins[0]
-
-
-def _after(system: System, own: tuple[float, ...], other: tuple[float, ...], score: float) -> tuple[float, ...]:
+def _after(system: System, own: tuple[float, ...], other: tuple[float, ...], score: float) -> list[float]:
     _seat(system, ANN, (own[0], _grown(system, own, 1), *own[2:]))
     _seat(system, BOB, other)
     system.rate(duel(ANN, BOB, float(score)))
-    return system.skill(ANN), system.uncertainty(ANN), system.held(ANN).volatility
+    return [system.skill(ANN), system.uncertainty(ANN)]
 
 
 def _grown(system: System, player: tuple[float, ...], periods: float) -> float:
@@ -150,10 +140,9 @@ def _steps(system: System, played: list[list[float]]) -> dict[str, Any]:
 
 def _forms(create: Maker) -> list[Form]:
     return [
-        Form("p1 p2", "score1 scores", duels(create)),
-        Form("r1 rd1 r2 rd2", "score1 scores", duels(create)),
-        Form("rd_typ rd_max periods", "", growth),
-        Form("r games", "rd rd_before_onset sigma periods sequential", games(create)),
+        Form("p1 p2 score1", "", duels(create)),
+        Form("r1 rd1 r2 rd2", "", expectation(create)),
+        Form("r games", "rd rd_before_onset sigma periods", games(create)),
         Form("rd periods", "r sigma", games(create)),
         Form("r rd", "sigma", interval(create)),
     ]

@@ -15,108 +15,62 @@ from equipoise.ratings.parts.match_arrays import one_match
 from equipoise.ratings.parts.team_order import Teams, draw_unit, log_evidence, margin_of
 from equipoise.ratings.system import Match
 from equipoise.ratings.trueskill.fit import Smoother
-from equipoise.ratings.trueskill.formulas import GaussianSkill, drift, sum_participants
+from equipoise.ratings.trueskill.formulas import sum_participants
 from equipoise.ratings.trueskill.system import GaussianSystem, TrueSkill, TrueSkillThroughTime
-from tests.ratings.samples import duel
 from tests.ratings.vectors.forms import Facts, Form, by_form, named
 
 Weights: TypeAlias = Sequence[Sequence[float]] | None
 
-ANN, BOB = PlayerId("ann"), PlayerId("bob")
 NORMAL = NormalDist()
 
 SETTINGS = ("mu", "sigma", "beta", "tau", "draw_probability")
 
 
 def trueskill_match(params: Facts, given: Facts) -> dict[str, Any]:
-    """Quality, chances, and ratings after the match; without ranks the teams are in order, the best first.
-
-    The `win_probability` of two teams is the one of the sources, without draws and drift: that the first is better.
-    """
+    """Quality, and ratings after the match; without ranks the teams are in order, the best first."""
     settings = known({"draw_probability": 0.1} | params, *SETTINGS)
     settings["draw_probability"] = narrowed(settings["draw_probability"], given.get("weights"))
     system = TrueSkill.create(**settings)
     match = match_of(system, given, given.get("ranks") or range(len(given["teams"])))
-    answers = {"quality": system.trueskill_quality(match)}
-    chances = system.predict(match)
-    answers |= {"wins": list(chances.wins), "draw": chances.draw}
-    if len(match.teams) == 2:
-        plain = TrueSkill.create(**settings | {"tau": 0, "draw_probability": 0})
-        better = plain.predict(match_of(plain, given, ())).wins[0]
-        answers |= dict.fromkeys(("win_probability", "P", "E"), better)
+    quality = system.trueskill_quality(match)
     system.rate(match)
-    return answers | {"ratings": ratings(system, match)}
+    return {"quality": quality, "ratings": ratings(system, match)}
 
 
 def trueskill_margin(params: Facts, given: Facts) -> dict[str, Any]:
-    """The draw margin of so many players, two if nothing is said."""
+    """The draw margin of so many players."""
     unit = draw_unit(named(params, given, "draw_probability"), params["beta"])
-    margin = margin_of(given.get("players", given.get("n", 2)), unit)
-    return {"epsilon": margin, "margin": margin}
-
-
-def trueskill_shown(params: Facts, given: Facts) -> dict[str, Any]:
-    """The rating of a leaderboard; k is such that a newcomer has none, 3 by default."""
-    mean, deviation = given["rating"] if "rating" in given else (given["mu"], given["sigma"])
-    k = params["mu"] / params["sigma"] if {"mu", "sigma"} <= params.keys() else 3.0
-    system = TrueSkill.create(confidence=k)
-    place(system, ANN, mean, deviation)
-    return dict.fromkeys(("exposure", "conservative", "rank"), system.summary(ANN).rating)
-
-
-def trueskill_matches(params: Facts, given: Facts) -> dict[str, Any]:
-    """After one duel and another; of each the opponent's mean and deviation, and the score."""
-    system = TrueSkill.create(**known(params, *SETTINGS))
-    place(system, ANN, given["mu"], given["sigma"])
-    for mean, deviation, score in given["games"]:
-        place(system, BOB, mean, deviation)
-        system.rate(duel(ANN, BOB, float(score)))
-    return {"mu_new": system.skill(ANN), "sigma_new": system.uncertainty(ANN)}
+    return {"epsilon": margin_of(given["players"], unit)}
 
 
 def ttt_match(params: Facts, given: Facts) -> dict[str, Any]:
-    """One match; a higher result is better, and without results the teams are in order, the best first."""
+    """One match; a higher result is better."""
     system = through_time(params, given)
-    match = match_of(system, given, ranks(given.get("result"), len(given["teams"])))
-    probability = evidence(system, match)
+    match = match_of(system, given, [-result for result in given["result"]])
     system.rate(match)
-    return {"posteriors": ratings(system, match), "evidence": probability}
+    return {"posteriors": ratings(system, match)}
 
 
 def ttt_orders(params: Facts, given: Facts) -> dict[str, Any]:
-    """The probabilities of many results of the same teams, added up."""
-    system, count = through_time(params, given), len(given["teams"])
-    results = given["results"] if "results" in given else itertools.permutations(range(count))
-    return {"sum_evidence": sum(evidence(system, match_of(system, given, ranks(each, count))) for each in results)}
+    """The probabilities of all orders of the same teams, added up."""
+    system, orders = through_time(params, given), itertools.permutations(range(len(given["teams"])))
+    return {"sum_evidence": sum(evidence(system, match_of(system, given, each)) for each in orders)}
 
 
 def ttt_margin(params: Facts, given: Facts) -> dict[str, Any]:
     """The draw margin of teams whose performances differ by a deviation of `sd`."""
-    draws = named(params, given, "p_draw")
-    return {"margin": math.inf if draws == 1 else draw_unit(draws, named(params, given, "sd"))}
-
-
-def ttt_drift(params: Facts, given: Facts) -> dict[str, Any]:
-    """Mean and deviation of a skill after some time."""
-    system = TrueSkillThroughTime.create(gamma=named(params, given, "gamma"))
-    held = GaussianSkill(given.get("mu", 0.0), given["sigma"] ** 2, rounds=1, last_played=0.0)
-    gained = drift(held, given["t"] * DAY, system.constants)
-    return {"mu": held.mu, "sigma": math.sqrt(held.variance + gained)}
+    return {"margin": draw_unit(named(params, given, "p_draw"), named(params, given, "sd"))}
 
 
 def ttt_history(params: Facts, given: Facts) -> dict[str, Any]:
     """Skills after the forward pass and at the end; a point in time is a match, or all matches of one time."""
-    chosen, draws = known(params, "mu", "sigma", "beta", "gamma") | common_prior(given), params.get("p_draw", 0.0)
-    if draws and any(largest(weights) > 1.0 for weights in given.get("weights") or ()):
-        raise ValueError("weights: above 1, with draws: the margin would have to change from match to match")
-    system = TrueSkillThroughTime.create(**chosen, draw_probability=draws)
+    system = TrueSkillThroughTime.create(**known(params, "mu", "sigma", "beta", "gamma"), draw_probability=0.0)
     matches = list(history_of(given))
     first = forward(system, matches)
     smoother = Smoother(system.constants, 1e-9)
     smoother.append(History.of(matches))
     smoother.run(100_000)
-    log_probability = smoother.log_evidence()
-    return {"first_pass": first, "after_convergence": points(smoother, matches), "log_evidence": log_probability}
+    return {"first_pass": first, "after_convergence": points(smoother, matches)}
 
 
 def known(params: Facts, *names: str) -> dict[str, Any]:
@@ -128,11 +82,6 @@ def through_time(params: Facts, given: Facts) -> TrueSkillThroughTime:
     """The system of one match: no draws unless an entry says so."""
     draws = named({"p_draw": 0.0} | params, given, "p_draw")
     return TrueSkillThroughTime.create(beta=params["beta"], draw_probability=narrowed(draws, given.get("weights")))
-
-
-def ranks(results: Sequence[float] | None, count: int) -> list[float]:
-    """Ranks by results, where a higher one is better."""
-    return [-result for result in results] if results else list(range(count))
 
 
 def match_of(system: GaussianSystem[Any], given: Facts, order: Sequence[float]) -> Match:
@@ -186,29 +135,13 @@ def evidence(system: GaussianSystem[Any], match: Match) -> float:
     return math.exp(log_evidence(teams, match.ranks, 0, len(match.teams), system.constants.unit))
 
 
-def common_prior(given: Facts) -> dict[str, float]:
-    """The prior of all players, where an entry names each one's: our history has one for all."""
-    priors = list(given.get("priors", {}).values())
-    players = set(itertools.chain(*itertools.chain(*given["composition"])))
-    if not priors:
-        return {}
-    if given["priors"].keys() != players or any(prior != priors[0] for prior in priors):
-        raise ValueError("priors: not the same for all players")
-    return dict(priors[0]) if isinstance(priors[0], dict) else dict(zip(("mu", "sigma"), priors[0], strict=True))
-
-
 def history_of(given: Facts) -> Iterator[Match]:
     """The matches of an entry; its unit of time is a day."""
-    count = len(given["composition"])
-    columns = (given.get(name) or [None] * count for name in ("results", "weights", "times"))
-    for composition, results, weights, time in zip(given["composition"], *columns, strict=True):
+    times = given["times"] or [None] * len(given["composition"])
+    for composition, results, time in zip(given["composition"], given["results"], times, strict=True):
         teams = tuple(tuple(PlayerId(player) for player in side) for side in composition)
-        yield Match(
-            teams=teams,
-            ranks=tuple(ranks(results, len(teams))),
-            fraction_played=fractions(teams, weights),
-            started_at=None if time is None else time * DAY,
-        )
+        ranks = tuple(-result for result in results)
+        yield Match(teams, ranks, started_at=None if time is None else time * DAY)
 
 
 def places(matches: Sequence[Match]) -> list[int]:
@@ -242,19 +175,13 @@ def points(smoother: Smoother, matches: Sequence[Match]) -> dict[str, list[float
 ADAPTERS = {
     "trueskill": by_form(
         Form("teams", "ranks weights", trueskill_match),
-        Form("mu sigma games", "", trueskill_matches),
-        Form("mu sigma", "", trueskill_shown),
-        Form("rating", "", trueskill_shown),
         Form("players", "draw_probability", trueskill_margin),
-        Form("draw_probability", "n", trueskill_margin),
     ),
     "ttt_game": by_form(
         Form("teams", "result weights p_draw", ttt_match),
-        Form("teams all_permutations", "weights p_draw", ttt_orders),
-        Form("teams results", "weights p_draw", ttt_orders),
-        Form("sigma t", "mu gamma", ttt_drift),
+        Form("teams all_permutations", "p_draw", ttt_orders),
         Form("", "p_draw sd", ttt_margin),
     ),
-    "ttt_history": by_form(Form("composition", "results times weights priors", ttt_history)),
+    "ttt_history": by_form(Form("composition results times", "", ttt_history)),
 }
 """By model name, as the vectors spell it."""
