@@ -12,7 +12,7 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
-from equipoise.ratings.system import Counts, Match, WinProbabilities, ranks_of
+from equipoise.ratings.system import Counts, Match, Span, WinProbabilities, ranks_of
 from tests.ratings.samples import people
 
 ANN, BOB, CID, DAN = people(4)
@@ -29,6 +29,17 @@ ANN, BOB, CID, DAN = people(4)
         ({"teams": ((ANN,), (BOB,)), "lineup": ((ANN,),)}, "lineup: 1 given for 2"),
         ({"teams": ((ANN,), (BOB,)), "points": (1.0,)}, "points: 1 given for 2"),
         ({"teams": ((ANN,), (BOB,)), "sides": ("home",)}, "sides: 1 given for 2"),
+        *(
+            ({"teams": ((ANN,), (BOB,)), "spans": {BOB: spans}}, f"{BOB}: {reason}")
+            for spans, reason in (
+                ((Span(2, 0, 60),), "no stretch"),
+                ((Span(1, 60, 0),), "no stretch"),
+                ((Span(1, math.nan, 60),), "no stretch"),
+                ((Span(1, 0, None),), "no stretch of a match: team 1, 0 to None s"),
+                ((Span(1, 0, 60, "commander"),), "no stretch of a match: .*'commander'"),
+                ((Span(1, 30, 90), Span(1, 0, 60)), "plays twice at 30 s: their spans overlap"),
+            )
+        ),
     ],
 )
 def test_a_match_that_no_system_could_read_is_refused(facts, reason):

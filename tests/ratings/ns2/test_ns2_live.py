@@ -191,19 +191,6 @@ def test_a_round_keeps_its_spans_and_its_forecast_through_a_recompute_and_its_sk
     assert shown() == before
 
 
-def test_a_round_with_spans_that_cannot_have_been_played_is_refused_whole_and_the_next_is_taken(
-    server: NS2Server,
-) -> None:
-    rng = np.random.default_rng(1)
-    good, bad = rounds_of(simulated(rng, World.drawn(rng, 8, ns2().params), 2, 2))
-    bad["players"][1]["spans"] *= 2
-    refused = server.post(bad)
-    assert (refused["ok"], refused["error"]["code"]) == (False, "spans")
-    assert refused["error"]["path"] == "$.events[0].players[1].spans[1].from"
-    server.play([good])
-    assert [each["round"] for each in server.daemon.ask("rounds")["rounds"]] == [good["round"]]
-
-
 def at_this_time(hour: int, minute: int, second: int) -> str:
     """A time zone, as POSIX writes it, in which it is this time of day now."""
     now = time.gmtime()

@@ -42,25 +42,9 @@ def played(count: int):
 def test_a_newcomer_has_a_thousand_points_which_is_the_mode_of_the_gamma_prior():
     system = ns2()
     summary = system.summary(ANN)
-    assert (summary.rating, summary.rounds, summary.visible, summary.missing, summary.last_played) == (
-        1000,
-        0,
-        False,
-        50,
-        None,
-    )
+    assert (summary.rating, summary.rounds, summary.visible, summary.missing) == (1000, 0, False, 50)
     assert ns2(shape=4.0, scale=1.0).skill(ANN) == 400 * 3.0
     assert system.state(ANN) == NEWCOMER
-
-
-def test_a_summary_shows_the_average_after_the_shadow_rounds():
-    system = ns2(shadow_rounds=2)
-    for number in range(2):
-        change = system.rate(replace(DUEL, started_at=100.0 - number)).changes[0]
-        assert system.summary(ANN).visible == (number == 1)
-    assert (change.rounds, change.after) == (2, system.summary(ANN).rating)
-    assert system.summary(ANN).last_played == 100.0
-    assert system.stale(100.0, 100.0 + 31 * 86_400)
 
 
 def test_a_newcomers_skills_are_as_uncertain_as_the_priors_say():
@@ -161,36 +145,6 @@ def test_a_system_of_players_alone_keeps_nothing_else():
     assert system.shared() == {}
     with pytest.raises(RatingError, match="synelo keeps nothing but its players: all"):
         system.restore_shared("all", [1, 2])
-
-
-@pytest.mark.parametrize("bulk", [False, True], ids=["live", "bulk"])
-@pytest.mark.parametrize(
-    ("facts", "reason"),
-    [
-        ({"ranks": ()}, "not over"),
-        ({"teams": ((ANN,), ("bot:3",))}, "bot:3: bots"),
-        ({"teams": ((ANN,), (BOB,), (CID,)), "ranks": (0, 1, 2), "sides": ()}, "two teams"),
-        ({"sides": ("marines",)}, "sides: 1 given for 2 teams"),
-        ({"spans": {BOB: (Span(2, 0, 60),)}}, f"{BOB}: no stretch"),
-        ({"spans": {BOB: (Span(1, 60, 0),)}}, f"{BOB}: no stretch"),
-        ({"spans": {BOB: (Span(1, math.nan, 60),)}}, f"{BOB}: no stretch"),
-        ({"spans": {BOB: (Span(1, 0, None),)}}, f"{BOB}: no stretch of a match: team 1, 0 to None s"),
-        ({"spans": {BOB: (Span(1, 0, 60, "commander"),)}}, f"{BOB}: no stretch of a match: .*'commander'"),
-        ({"spans": {BOB: (Span(1, 30, 90), Span(1, 0, 60))}}, f"{BOB}: plays twice at 30 s: their spans overlap"),
-        ({"fraction_played": {ANN: -0.5}}, f"{ANN}: fraction_played"),
-        ({"fraction_played": {ANN: 1.5}}, f"{ANN}: fraction_played"),
-        ({"seconds": -1.0}, "seconds"),
-        ({"seconds": "long"}, "seconds"),
-        ({"started_at": math.inf}, "started_at"),
-        ({"weight": math.inf}, "weight"),
-    ],
-)
-def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(facts, reason, bulk):
-    system = ns2()
-    with pytest.raises(RatingError, match=reason):
-        replay(system, History.of([replace(DUEL, **facts)])) if bulk else system.rate(replace(DUEL, **facts))
-    assert not system.players
-    assert system.shared() == ns2().shared()
 
 
 def test_spans_may_touch_and_stand_in_any_order():

@@ -11,16 +11,10 @@ from equipoise.core.model import Role
 from equipoise.errors import RatingError
 from equipoise.ratings import fit, replay
 from equipoise.ratings.history import History, Spans
-from equipoise.ratings.ns2.system import NS2
-from equipoise.ratings.system import Match, Span
-from tests.ratings.histories import agree, random_history, records
-from tests.ratings.ns2.samples import SIDES, busy_matches, ns2, whole
+from equipoise.ratings.system import Span
+from tests.ratings.histories import agree, random_history
+from tests.ratings.ns2.samples import SIDES, ns2, whole
 from tests.ratings.samples import people
-
-
-def rate_all(system: NS2, matches: list[Match]) -> None:
-    for match in matches:
-        system.rate(match)
 
 
 @pytest.mark.parametrize("seconds", [530.0, 530.3, 7.77, 1999.9])
@@ -58,27 +52,6 @@ def test_commanders_of_the_last_moments_of_a_long_round_weigh_the_same_in_machin
         for system in (live, bulk):
             system.seed(a, commander=3000.0)
         agree(live, bulk, [match])
-
-
-def test_a_history_replayed_in_two_parts_ends_as_in_one():
-    together, parts = ns2(), ns2()
-    matches = list(busy_matches(seed=2, count=300, players=20))
-    replay(together, History.of(matches))
-    for part in (matches[:120], matches[120:]):
-        replay(parts, History.of(part))
-    assert records(together) == pytest.approx(records(parts), rel=1e-11, abs=1e-11)
-    assert together.shared() == parts.shared()
-
-
-def test_a_system_goes_on_rating_after_a_replay():
-    live, bulk = ns2(), ns2()
-    matches = list(busy_matches(seed=3, count=200, players=12))
-    rate_all(live, matches[:150])
-    replay(bulk, History.of(matches[:150]))
-    for match in matches[150:]:
-        assert [each.after for each in live.rate(match).changes] == pytest.approx(
-            [each.after for each in bulk.rate(match).changes], abs=1e-9
-        )
 
 
 @pytest.mark.slow
