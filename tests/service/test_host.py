@@ -17,18 +17,19 @@ import pytest
 from equipoise import ratings
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.model import DueIf, Immunity, Mode, OrderId, PlayerId, Roster, RoundId, Side
+from equipoise.core.model import Immunity, Mode, OrderId, PlayerId, Roster, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import Level, Rules
+from equipoise.core.rules import Rules, ShuffleRules
 from equipoise.errors import ScriptError
 from equipoise.service.host import Host
 from equipoise.store.player_rows import PlayerRow
 from equipoise.store.round_rows import RatedRound, Submission
 from equipoise.store.store import Store
-from tests.hosts import BOOT, SERVER, SESSION, Rig, played, player, roster, round_of
+from tests.hosts import BOOT, SERVER, Rig, played, player, roster, round_of
 from tests.opened_pool import Followed
 from tests.store.failing import Then
+from tests.store.samples import until
 from tests.store.traced import Traced
 
 pytestmark = pytest.mark.also_shared
@@ -56,13 +57,6 @@ def called() -> Iterator[set[str]]:
         yield files
     finally:
         sys.setprofile(None)
-
-
-@played
-async def test_a_script_that_was_never_heard_is_asked_to_introduce_itself(rig: Rig) -> None:
-    reply = await rig.post(e.Heartbeat(0.0))
-
-    assert reply.want == ("hello", "roster")
 
 
 @played
@@ -105,27 +99,17 @@ async def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(rig:
 
 
 @played
-async def test_a_batch_sent_again_gets_its_first_answer_and_changes_nothing(rig: Rig) -> None:
+async def test_a_batch_sent_again_at_once_or_later_gets_its_first_answer_and_changes_nothing(rig: Rig) -> None:
     await rig.hello(FOUR)
     await rig.post(e.RoundLive(0.0, RoundId("r1"), FOUR))
-    batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
-
-    first = await rig.host.handle(batch)
-    again = await rig.host.handle(batch)
-
-    assert again is first
-    assert rig.host.repeated == 1
-    assert rig.host.session.memory.tally.completed == 1
-
-
-@played
-async def test_a_batch_sent_again_while_it_is_in_work_waits_for_the_same_answer(rig: Rig) -> None:
-    await rig.hello(FOUR)
     batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
 
     first, again = await asyncio.gather(rig.host.handle(batch), rig.host.handle(batch))
 
     assert again is first
+    assert await rig.host.handle(batch) is first
+    assert rig.host.repeated == 2
+    assert rig.host.session.memory.tally.completed == 1
 
 
 @played
@@ -165,13 +149,6 @@ async def test_the_cache_is_sent_once_and_again_to_a_script_that_started_anew(ri
     assert [split.size for split in first.cache.splits] == [2]
     assert second.cache is None
     assert anew.cache == first.cache
-
-
-@played
-async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Rig) -> None:
-    reply = await rig.hello(FOUR)
-
-    assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
 
 
 @played(system="trueskill")
@@ -235,21 +212,7 @@ async def test_skill_at_start_is_never_that_of_a_round_that_is_not_stored_after_
         assert rig.host.session.state.skill_at_start == stored
 
 
-async def test_a_restarted_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
-    async with Rig(tmp_path) as rig:
-        await rig.hello(FOUR)
-        await rig.play("r1", FOUR, Side.A)
-        seq = rig.seq
-    async with Rig(tmp_path, seq=seq) as rig:
-        assert rig.host.session.memory.tally.completed == 1
-        reply = await rig.post(e.RoundEnded(0.0, round_of("r2", FOUR, Side.A)))
-
-        assert reply.want == ("hello", "roster")
-        assert reply.pending
-        assert rig.host.session.memory.tally.streak == 2
-
-
-async def test_the_last_batch_before_a_restart_may_come_again_and_counts_once(tmp_path: Path) -> None:
+async def test_a_restarted_daemon_goes_on_where_it_was_and_takes_its_last_batch_once(tmp_path: Path) -> None:
     ended = e.RoundEnded(0.0, round_of("r1", FOUR, Side.A))
     async with Rig(tmp_path) as rig:
         await rig.hello(FOUR)
@@ -257,10 +220,14 @@ async def test_the_last_batch_before_a_restart_may_come_again_and_counts_once(tm
         seq = rig.seq
     async with Rig(tmp_path, seq=seq) as rig:
         again = await rig.host.handle(rig.batch(ended, seq=seq))
-
         assert first.rounds == again.rounds == {"r1": "stored"}
         assert rig.host.session.memory.tally.completed == 1
         assert (await rig.pool.summaries((player(1),)))[0].rounds == 1
+
+        reply = await rig.post(e.RoundEnded(0.0, round_of("r2", FOUR, Side.A)))
+        assert reply.want == ("hello", "roster")
+        assert reply.pending
+        assert rig.host.session.memory.tally.streak == 2
 
 
 @played
@@ -294,24 +261,17 @@ async def test_a_round_that_nothing_takes_is_refused_so_that_the_script_keeps_it
 
 
 @played
-async def test_a_dry_balance_names_who_would_move(rig: Rig) -> None:
-    await rig.hello(roster([1, 2, 3, 4], [5, 6]), mode=Mode.KOTH, phase=e.Phase.RUNNING)
-
-    answer = await rig.host.command(("balance",), "test", dry=True)
-
-    assert answer.ok
-    (line,) = answer.lines
-    assert line.phrase is Phrase.DRY_RUN_LINE
-
-
-@played
-async def test_a_dry_balance_says_why_a_gap_stays(rig: Rig) -> None:
-    here = Roster(tuple(replace(entry, immune=Immunity.ALL) for entry in roster([1, 2, 3, 4], [5, 6]).entries))
+async def test_a_dry_balance_names_who_would_move_or_says_why_a_gap_stays(rig: Rig) -> None:
+    here = roster([1, 2, 3, 4], [5, 6])
     await rig.hello(here, mode=Mode.KOTH, phase=e.Phase.RUNNING)
+    moves = await rig.host.command(("balance",), "test", dry=True)
+    assert moves.ok
+    assert [line.phrase for line in moves.lines] == [Phrase.DRY_RUN_LINE]
 
-    answer = await rig.host.command(("balance",), "test", dry=True)
-
-    assert (answer.ok, answer.lines) == (False, (Text(Phrase.GAP_STAYS, ("4", "2")),))
+    immune = Roster(tuple(replace(entry, immune=Immunity.ALL) for entry in here.entries))
+    await rig.post(e.RosterSeen(0.0, immune))
+    stays = await rig.host.command(("balance",), "test", dry=True)
+    assert (stays.ok, stays.lines) == (False, (Text(Phrase.GAP_STAYS, ("4", "2")),))
 
 
 @played
@@ -379,20 +339,6 @@ async def test_a_rating_that_an_admin_set_elsewhere_counts_with_the_next_poll(ri
 
 
 @played
-async def test_the_status_shows_sides_sums_and_probability(rig: Rig) -> None:
-    await rig.hello(roster([1, 2], [3, 4], [5]))
-
-    status = rig.host.status()
-
-    assert (status.players_a, status.players_b, status.waiting) == (2, 2, 1)
-    assert (status.sum_a, status.sum_b, status.win_probability) == (2000.0, 2000.0, 0.5)
-    assert (status.map, status.mode, status.round) == ("arena_lumberyard", Mode.ARENA, 1)
-    assert not status.lost
-    rig.clock.now += 90
-    assert rig.host.status().lost
-
-
-@played
 async def test_the_work_of_other_servers_has_its_turns_during_a_long_batch(rig: Rig) -> None:
     await rig.hello(FOUR)
     turns = 0
@@ -427,48 +373,24 @@ async def test_a_gap_on_the_first_evening_of_a_pool_has_its_moves(tmp_path: Path
         assert {order.side for order in moves} == {Side.B}
 
 
-LEVELS: dict[str, Level] = {"arena_": "rate", "vsh_": "off"}
-
-
-@pytest.mark.parametrize(
-    ("map_name", "level", "reason", "phrases"),
-    [
-        ("vsh_dust", "off", "vsh_", [Phrase.MAP_OFF]),
-        ("arena_well", "rate", "arena_", [Phrase.MAP_RATE, Phrase.STATUS]),
-        ("koth_king", "balance", "", [Phrase.STATUS]),
-    ],
-)
-@played(rules=replace(Rules(), maps=LEVELS))
-async def test_replies_and_status_say_how_far_equipoise_goes_on_the_map(
-    rig: Rig, map_name: str, level: str, reason: str, phrases: list[Phrase]
-) -> None:
-    reply = await rig.post(e.Hello(0.0, SESSION, map_name, Mode.ARENA, e.Phase.IDLE))
-    status = rig.host.status()
-    assert (reply.level, reply.level_reason) == (status.level, status.level_reason) == (level, reason)
-    answer = await rig.host.command(("status",), "token:owner")
-    assert [line.phrase for line in answer.lines] == phrases
-
-
 FULL = roster(range(1, 7), range(7, 13))
 
 
 @played
-async def test_what_a_script_reports_is_answered_in_the_reply_and_nudges_nobody(rig: Rig) -> None:
-    await rig.hello(FULL)
+async def test_the_script_is_nudged_for_what_comes_from_outside_and_not_for_what_it_reports_itself(rig: Rig) -> None:
+    await rig.hello(FULL, Mode.KOTH, e.Phase.RUNNING)
     for name in "abcd":
         await rig.play(name, FULL, Side.A)
-
+    await rig.post(e.RoundLive(0.0, RoundId("e"), FULL))
+    for words in (("scramble",), ("balance",)):
+        await rig.host.command(words, "token:ann", dry=True)
     assert rig.nudges == 0
 
-
-@played
-async def test_an_order_by_an_admin_from_outside_nudges_the_script_which_gets_it_with_its_next_call(rig: Rig) -> None:
-    await rig.hello(roster([1, 2, 3], [4]), Mode.KOTH, e.Phase.FREEZE)
-
-    await rig.host.command(("scramble", "now"), "token:ann")
-
-    assert rig.nudges == 1
-    reply = await rig.post()
+    for words in (("off",), ("on",), ("scramble", "next"), ("scramble", "cancel"), ("scramble", "now")):
+        before = rig.nudges
+        await rig.host.command(words, "token:ann")
+        assert rig.nudges > before, words
+        reply = await rig.post()
     assert any(isinstance(order, f.Assign) for order in reply.orders)
 
 
@@ -509,22 +431,30 @@ async def test_places_and_locks_from_before_the_game_swapped_the_sides_name_the_
     assert place.side is told[place.player]
 
 
-@played
-async def test_a_dry_run_orders_nothing(rig: Rig) -> None:
-    await rig.hello(FULL, Mode.KOTH, e.Phase.RUNNING)
-
-    await rig.host.command(("scramble",), "token:ann", dry=True)
-    await rig.host.command(("balance",), "token:ann", dry=True)
-
-    assert rig.nudges == 0
+# Shuffles and choices: what the host keeps and times of them.
 
 
-@played
-async def test_what_is_switched_or_pending_reaches_the_script_at_once(rig: Rig) -> None:
-    await rig.hello(FULL)
+async def test_a_shuffle_that_was_ordered_outlives_a_restart_of_the_daemon(tmp_path: Path) -> None:
+    async with Rig(tmp_path, system="ns2") as rig:
+        for number in range(1, 7):
+            await rig.pool.edit(player(number), 2000.0, "a test")
+        await rig.hello(FULL, Mode.NS2)
+        await rig.post(e.RoundLive(0.0, RoundId("r1"), FULL))
+        await rig.host.command(("shuffle", "next"), "token:owner")
+    async with Rig(tmp_path, system="ns2", seq=rig.seq) as rig:
+        await rig.hello(FULL, Mode.NS2)
+        reply = await rig.post(e.RoundStarted(0.0, FULL))
+        (order,) = [order for order in reply.orders if isinstance(order, f.Assign)]
+        assert order.reason.phrase is Phrase.REASON_ADMIN
 
-    for words in (("off",), ("on",), ("scramble", "next"), ("scramble", "cancel")):
-        before = rig.nudges
-        await rig.host.command(words, "token:ann")
-        assert rig.nudges > before, words
-        await rig.post()
+
+@played(rules=Rules(shuffle=ShuffleRules(choice_seconds=0.05)), system="ns2")
+async def test_a_choice_ends_by_the_hosts_own_timer(rig: Rig) -> None:
+    await rig.hello(FULL, Mode.NS2)
+    opened = e.Commanded(0.0, ("choice",), player(1), admin=True)
+    chosen = [(1, "aliens"), (7, "marines")]
+    await rig.post(opened, *(e.Commanded(0.0, ("choose", side), player(one), admin=False) for one, side in chosen))
+    rig.clock.now += 1.0
+    await until(lambda: rig.nudges > 0)
+    (order,) = [order for order in (await rig.post()).orders if isinstance(order, f.Assign)]
+    assert (order.split.side_of(player(1)), order.split.side_of(player(7))) == (Side.B, Side.A)
