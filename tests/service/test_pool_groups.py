@@ -15,7 +15,7 @@ from equipoise.ratings.system import Match, Rated
 from equipoise.service.pool import GROUP, Pool, Recorded
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.store.disk import no_file_above
-from tests.store.failing import Failing, Fault, locked
+from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, player
 from tests.store.traced import Traced
 
@@ -48,16 +48,19 @@ async def agrees(pool: Pool, applied: Sequence[RecordRound], system: str = "syne
 
 
 @pytest.mark.also_shared(False)  # it counts commits of the store
-async def test_rounds_that_end_at_once_are_stored_in_the_order_they_came_by_one_commit(tmp_path: Path) -> None:
-    records = of_servers(20)
+@pytest.mark.parametrize(("count", "commits"), [(20, 1), (2 * GROUP + 1, 3)], ids=["few", "more than a group takes"])
+async def test_rounds_that_end_at_once_are_stored_in_the_order_they_came_by_one_commit_a_group(
+    tmp_path: Path, count: int, commits: int
+) -> None:
+    records = of_servers(count)
     async with opened(tmp_path, kind=Traced) as pool:
         with pool.store.watched() as statements:
             answers = await at_once(pool, records)
 
-        assert statuses(answers) == ["stored"] * 20
+        assert statuses(answers) == ["stored"] * count
         assert [answer.rated.round for answer in answers] == ids(records)
-        assert statements.count("COMMIT") == 1
-        assert pool.applied == 20
+        assert statements.count("COMMIT") == commits
+        assert pool.applied == count
         await agrees(pool, records)
     assert stored_rounds(tmp_path) == ids(records)
 
@@ -74,30 +77,6 @@ async def test_a_round_that_comes_during_a_commit_waits_for_the_next_and_no_long
 
         assert statements.count("COMMIT") == 2
     assert stored_rounds(tmp_path) == ids(records)
-
-
-@pytest.mark.also_shared(False)  # it counts commits of the store
-async def test_a_group_has_a_bound_and_further_rounds_go_into_the_next(tmp_path: Path) -> None:
-    records = of_servers(2 * GROUP + 1)
-    async with opened(tmp_path, kind=Traced) as pool:
-        with pool.store.watched() as statements:
-            answers = await at_once(pool, records)
-
-        assert statuses(answers) == ["stored"] * len(records)
-        assert statements.count("COMMIT") == 3
-    assert stored_rounds(tmp_path) == ids(records)
-
-
-@pytest.mark.also_shared(False)  # it counts commits of the store
-async def test_a_round_that_came_twice_at_once_is_rated_once_and_answered_twice(tmp_path: Path) -> None:
-    one, other = of_servers(2)
-    async with opened(tmp_path) as pool:
-        first, _, again = await at_once(pool, [one, other, one])
-
-        assert (first.rated.again, again.rated.again) == (False, True)
-        assert again.rated.changes == first.rated.changes
-        assert pool.applied == 2
-        await agrees(pool, [one, other])
 
 
 async def test_one_bad_round_among_good_ones_is_refused_alone_and_leaves_no_trace(tmp_path: Path) -> None:
@@ -123,24 +102,6 @@ async def test_a_fault_in_rating_one_round_costs_the_others_nothing(tmp_path: Pa
         mend()
         assert (await pool.record(faulty, None)).status == "stored"
         await agrees(pool, [*good, faulty])
-
-
-@pytest.mark.also_shared(False)  # the round is stored at the second attempt
-async def test_a_waiting_round_that_we_fail_to_rate_is_not_lost_and_those_behind_it_wait(tmp_path: Path) -> None:
-    before, *behind = of_servers(3)
-    faulty = a_round(77, a=[1, 66], b=[100, 200])
-    async with opened(tmp_path) as pool:
-        mend = break_for(pool, player(66))
-        with locked(tmp_path / "s.db"):
-            await at_once(pool, [before, faulty, behind[0]])
-        assert (await pool.record(behind[1], None)).status == "kept"
-        assert (pool.ring_depth, pool.applied, pool.refused) == (3, 1, 0)
-        mend()
-        await pool.drain()
-
-        assert pool.ring_depth == 0
-        await agrees(pool, [before, faulty, *behind])
-    assert stored_rounds(tmp_path) == ids([before, faulty, *behind])
 
 
 def break_for(pool: Pool, victim: PlayerId) -> object:

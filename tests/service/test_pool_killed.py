@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,28 +49,6 @@ async def play(at_once):
             await asyncio.gather(*map(end, range(first, first + at_once)))
 
 asyncio.run(play(int(sys.argv[-1])))
-"""
-
-DYING = """
-import asyncio, os, signal, sys
-from pathlib import Path
-from equipoise.store.store import Store
-from tests.opened_pool import opened
-from tests.store.failing import Then
-from tests.store.samples import a_round
-
-class Dying(Store):
-    async def record(self, pool, group, window):
-        if len(group) > 1:
-            group = [*group[:-1], Then(group[-1], lambda: os.kill(os.getpid(), signal.SIGKILL))]
-        return await super().record(pool, group, window)
-
-async def play():
-    async with opened(Path(sys.argv[1]), kind=Dying) as pool:
-        await pool.record(a_round(0), None)
-        await asyncio.gather(*(pool.record(a_round(number), None) for number in range(1, 6)))
-
-asyncio.run(play())
 """
 
 
@@ -132,20 +109,3 @@ def test_rounds_that_shared_a_commit_survive_kill_9_as_a_whole(tmp_path: Path) -
     assert set(answers) == {"stored"}
     _check_all_were_applied(tmp_path, answers, AT_ONCE)
     assert len(stored_rounds(tmp_path)) % AT_ONCE == 0
-
-
-def test_kill_9_in_the_middle_of_a_group_leaves_nothing_of_it(tmp_path: Path) -> None:
-    died = subprocess.run(program(DYING, tmp_path), cwd=ROOT, check=False)
-    everything = [a_round(number) for number in range(6)]
-
-    assert died.returncode == -signal.SIGKILL
-    assert stored_rounds(tmp_path) == [everything[0].round.id]
-
-    async def send_again() -> PlayerSummary:
-        async with opened(tmp_path) as pool:
-            for record in everything:
-                await pool.record(record, None)
-            return pool.summary(player(1))
-
-    assert asyncio.run(send_again()) == summary_of(rated_alone(*everything), player(1))
-    assert stored_rounds(tmp_path) == [record.round.id for record in everything]

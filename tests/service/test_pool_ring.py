@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -89,25 +88,19 @@ async def test_a_script_does_not_wait_for_more_older_rounds_than_there_are_slots
     await store.close()
 
 
-async def test_the_timer_applies_everything_that_waits(tmp_path: Path) -> None:
-    with closing(Ring(tmp_path / "main.ring")) as ring:
-        ring.open()
-        for number in range(3 * SLOTS):
-            ring.push(UnstoredRound(a_round(number), None, NOW))
-    async with opened(tmp_path) as pool:
-        await until(lambda: not pool.ring_depth)
-        assert pool.applied == 3 * SLOTS
-
-
-async def test_a_round_that_was_applied_and_sent_again_while_others_waited_is_applied_once_after_a_crash(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    "numbers", [[*range(3 * SLOTS)], [1, 2, 1]], ids=["more than slots", "one was applied and sent again"]
+)
+async def test_what_waits_in_the_file_after_a_crash_is_applied_once_and_in_order(
+    tmp_path: Path, numbers: list[int]
 ) -> None:
-    first, second = (UnstoredRound(a_round(number), None, NOW) for number in (1, 2))
-    await asyncio.to_thread((tmp_path / "main.ring").write_bytes, framed(first) + framed(second) + framed(first))
+    waiting = b"".join(framed(UnstoredRound(a_round(number), None, NOW)) for number in numbers)
+    await asyncio.to_thread((tmp_path / "main.ring").write_bytes, waiting)
+    once = list(dict.fromkeys(numbers))
     async with opened(tmp_path) as pool:
         await until(lambda: not pool.ring_depth)
-        assert (pool.applied, (tmp_path / "main.ring").stat().st_size) == (2, 0)
-    assert stored_rounds(tmp_path) == [a_round(1).round.id, a_round(2).round.id]
+        assert (pool.applied, (tmp_path / "main.ring").stat().st_size) == (len(once), 0)
+    assert stored_rounds(tmp_path) == [a_round(number).round.id for number in once]
 
 
 async def test_a_round_that_neither_store_nor_ring_takes_is_refused_and_forgotten(tmp_path: Path) -> None:
@@ -131,17 +124,6 @@ async def test_a_kept_round_that_no_store_could_take_does_not_stop_those_behind_
         with pytest.raises(ScriptError, match="cannot be stored"):
             await pool.record(a_round(3, captures_a=2**64), None)
         assert stored_rounds(tmp_path) == [a_round(2).round.id, a_round(4).round.id]
-
-
-async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: Path) -> None:
-    async with opened(tmp_path) as pool:
-        caller = asyncio.create_task(pool.record(a_round(), None))
-        await asyncio.sleep(0)
-        caller.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await caller
-        await until(lambda: pool.applied)
-    assert stored_rounds(tmp_path) == [a_round().round.id]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")

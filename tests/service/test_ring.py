@@ -6,8 +6,6 @@ import json
 import logging
 import os
 import struct
-import subprocess
-import sys
 import typing
 import zlib
 from collections.abc import Iterator
@@ -260,21 +258,6 @@ def test_a_place_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) 
         Ring(tmp_path / "main.ring").open()
 
 
-PUSHER = """
-import sys
-from itertools import count
-from pathlib import Path
-from equipoise.service.ring import Ring
-from tests.service.test_ring import waiting
-
-ring = Ring(Path(sys.argv[1]))
-ring.open()
-for number in count():
-    ring.push(waiting(number))
-    print(number, flush=True)
-"""
-
-
 def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[tuple[str, int]] = []
     sync = os.fsync
@@ -298,23 +281,6 @@ def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.Monk
         sizes.append(path.stat().st_size)
 
     assert synced == [(str(path), size) for size in sizes]
-
-
-@pytest.mark.slow
-def test_rounds_that_were_answered_survive_kill_9(path: Path) -> None:
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", PUSHER, str(path)]
-    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE) as pusher:
-        assert pusher.stdout is not None
-        for _ in range(20):
-            pusher.stdout.readline()
-        pusher.kill()
-        answered = 20 + len(pusher.stdout.readlines())
-    with opened(path) as ring:
-        found = drained(ring)
-
-    assert answered <= len(found) <= answered + 1
-    assert found == [waiting(number) for number in range(len(found))]
 
 
 # The codec.

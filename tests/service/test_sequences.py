@@ -6,10 +6,8 @@ import asyncio
 import json
 import logging
 import random
-import re
 import sqlite3
 import threading
-import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
@@ -22,7 +20,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bench.scripts import PLAYERS, Script, round_ended
 from equipoise import ratings
 from equipoise.balancing import match_of
 from equipoise.balancing.chances import outlook_of
@@ -46,7 +43,6 @@ from equipoise.store.player_rows import Fingerprint
 from equipoise.store.recalculation import SpreadFound
 from equipoise.store.sequence import PIECE, Event, Snapshot
 from equipoise.store.store import Store
-from tests.daemons import RealDaemon
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
 from tests.opened_pool import Followed, new_pool
@@ -643,55 +639,3 @@ async def test_a_recompute_by_a_sequential_system_leaves_a_snapshot_of_its_end(t
         assert known(pool.system) == pytest.approx(known(new.system), rel=1e-9)
         await played(pool, rounds(3, 30))
         await assert_as_replayed(pool)
-
-
-BEFORE, AFTER = 130, 5
-
-
-def daemon_of(folder: Path) -> RealDaemon:
-    """Its pool of synelo makes its teams by joint."""
-    daemon = RealDaemon(folder, forked=True)
-    text = re.sub("(?m)^(k_max|balance) = .*$", "", daemon.config.read_text())
-    daemon.config.write_text(text.replace('system = "synelo"', 'system = "synelo"\nbalance = "joint"'))
-    return daemon
-
-
-def chance(daemon: RealDaemon) -> float:
-    """Of the present sides, once `joint` makes the teams."""
-    end = time.monotonic() + 60
-    while (server := daemon.ask("servers")["servers"][0])["balanced_by"] != "joint":
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return float(server["win_probability"])
-
-
-def snapshots(daemon: RealDaemon) -> int:
-    with closing(sqlite3.connect(f"file:{daemon.folder}/state/equipoise.db?mode=ro", uri=True)) as db:
-        return int(db.execute("SELECT count(*) FROM snapshots").fetchone()[0])
-
-
-def play(daemon: RealDaemon, rounds: range, boot: int) -> None:
-    with closing(Script(daemon.port, daemon.server, daemon.secret, boot)) as script:
-        script.introduce()
-        for number in rounds:
-            script.post(round_ended(number))
-
-
-@pytest.mark.slow
-def test_kill_9_between_two_snapshots_changes_no_chance(tmp_path: Path) -> None:
-    killed, whole = (daemon_of(tmp_path / name) for name in ("killed", "whole"))
-    chances = []
-    for daemon in (killed, whole):
-        daemon.start()
-        play(daemon, range(BEFORE), 1763622000123)
-        if daemon is killed:
-            chance(daemon)
-            assert snapshots(daemon) == 1
-            daemon.kill()
-            daemon.start()
-        play(daemon, range(BEFORE, BEFORE + AFTER), 1763622000999)
-        chances.append(chance(daemon))
-        assert daemon.ask(f"players/{PLAYERS[0]}")["player"]["rounds"] == BEFORE + AFTER
-        daemon.stop()
-    assert chances[0] == pytest.approx(chances[1], rel=1e-9)
-    assert chances[0] != pytest.approx(0.5)
