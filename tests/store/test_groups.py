@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.notes import SessionMemory
 from equipoise.store.round_rows import RatedRound
@@ -124,19 +123,6 @@ async def test_a_locked_store_tries_no_round_of_a_group(tmp_path: Path) -> None:
             await submit(store, *group)
 
         assert stored(tmp_path / "s.db") == []
-
-
-async def test_the_newest_memory_of_a_server_in_a_group_is_kept_whatever_its_place(tmp_path: Path) -> None:
-    async with opened(tmp_path / "s.db") as store:
-        await submit(
-            store,
-            Submitted(a_round(1), b"at 5", at=5.0),
-            Submitted(a_round(2), b"at 9", at=9.0),
-            Submitted(a_round(3), b"at 7", at=7.0),
-            Submitted(a_round(4, server=ServerId("arena-2")), b"other", at=1.0),
-        )
-
-        assert [await store.memory(server) for server in (SERVER, ServerId("arena-2"))] == [b"at 9", b"other"]
 
 
 async def test_a_note_of_a_memory_that_a_round_has_overtaken_is_not_written_over_it(tmp_path: Path) -> None:

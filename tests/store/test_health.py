@@ -17,7 +17,7 @@ from equipoise.store.connection import QuickCheck
 from tests.store.damage import wreck
 from tests.store.disk import filled, small_disk, without_root
 from tests.store.failing import locked
-from tests.store.samples import Submitted, a_round, opened, player, record, submit, until
+from tests.store.samples import SERVER, Submitted, a_round, opened, player, record, submit, until
 
 
 async def _filled(path: Path) -> None:
@@ -76,18 +76,21 @@ async def test_a_locked_store_says_so_until_a_write_succeeds(tmp_path: Path, cap
     ]
 
 
-async def test_a_full_disk_is_over_only_when_something_was_written(tmp_path: Path) -> None:
+async def test_a_full_disk_takes_nothing_and_is_over_only_when_something_was_written(tmp_path: Path) -> None:
+    group = [Submitted(a_round(number), b"memory") for number in range(20)]
     with small_disk(tmp_path / "disk") as disk:
         async with opened(disk / "s.db") as store:
             with filled(disk):
-                with pytest.raises(StoreError):
-                    await record(store, a_round(), memory=b"memory")
-                assert store.health().state == "full"
-                with pytest.raises(StoreError):
-                    await store.ping()
-                assert store.health().state == "full"
+                for work in (submit(store, *group), store.ping()):
+                    with pytest.raises(StoreError):
+                        await work
+                    assert store.health().state == "full"
+                assert await store.players("main", [player(1)], 500) == {}
+                assert await store.memory(SERVER) is None
             await store.ping()
             assert store.health().state == "ok"
+            assert len(await submit(store, *group)) == 20
+        assert await QuickCheck(disk / "s.db").run() is None
 
 
 async def test_a_check_beside_the_calls_finds_damage_where_no_call_reads(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId, Presence, Side
 from equipoise.store import notes, player_rows, round_rows, sequence
 from equipoise.store.connection import open_database, transaction
 from equipoise.store.notes import Audit
-from equipoise.store.player_rows import Crowd, Fingerprint, PlayerRow, SharedParts
+from equipoise.store.player_rows import Fingerprint, PlayerRow, SharedParts
 from equipoise.store.round_rows import RatedRound
 from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, submit
 
@@ -175,26 +175,17 @@ def a_row(number: int, **fields: Any) -> PlayerRow:
 AUDIT = Audit(7.0, "Ann", "set", "a player", "1000", "1001")
 
 
-def test_an_edited_row_is_stored_whole_and_replaces_the_last_time_played(tmp_path: Path) -> None:
+def test_an_edited_row_is_stored_whole_with_its_audit_and_its_rounds(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
         db = database.conn
         first = sequence.edit(db, POOL, player(1), 500, lambda row: (a_row(1) if row is None else row, AUDIT))
         assert first == a_row(1, version=1)
-        second = sequence.edit(
-            db, POOL, player(1), 500, lambda row: (a_row(1, rating=5.0, visible=False, last_played=2.0), AUDIT)
-        )
-        assert second == a_row(1, version=2, rating=5.0, visible=False, last_played=2.0)
+        round_rows.apply(db, POOL, Submitted(a_round()), 500)
+        new = a_row(1, rating=5.0, visible=False, last_played=2.0)
+        second = sequence.edit(db, POOL, player(1), 500, lambda row: (new, AUDIT))
+        assert second == replace(new, version=3, history=((1011.0, 0.625, 1.0),))
         assert notes.audits(db, 10) == [AUDIT, AUDIT]
         assert notes.audits(db, 1) == [AUDIT]
-
-
-def test_a_crowd_is_every_player_of_one_pool(tmp_path: Path) -> None:
-    with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
-        db = database.conn
-        for number, pool in ((1, POOL), (2, POOL), (3, "other")):
-            sequence.edit(db, pool, player(number), 0, lambda _, n=number: (a_row(n, visible=n == 1), AUDIT))
-        assert player_rows.crowd(db, POOL, 52.0) == Crowd(2, 1, 1, 1001.5, 0.5)
-        assert player_rows.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
 
 
 async def test_ranks_through_the_store_are_of_the_asked_player_since_the_asked_time(tmp_path: Path) -> None:

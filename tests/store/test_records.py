@@ -27,22 +27,6 @@ def left_by(record: RecordRound, *quitters: PlayerId) -> RecordRound:
     return replace(record, round=replace(record.round, presences=presences))
 
 
-def counted(rounds: list[RecordRound]) -> dict[PlayerId, Record]:
-    """What the rounds say by themselves."""
-    found: dict[PlayerId, Record] = {}
-    for record in rounds:
-        quits = {each.id for each in record.round.presences if each.left}
-        for each in record.participants:
-            old, score = found.get(each.id, Record(0, 0, 0, 0)), record.round.score(each.side)
-            found[each.id] = Record(
-                old.wins + (score == 1.0),
-                old.draws + (score == 0.5),
-                old.losses + (score == 0.0),
-                old.leaves + (each.id in quits),
-            )
-    return found
-
-
 async def test_each_rated_round_counts_once_for_each_participant(tmp_path: Path) -> None:
     won = left_by(a_round(1), player(3))
     rounds = [won, a_round(2, winner=None), a_round(3, winner=Side.B), a_round(4, unrated="too short"), won]
@@ -59,8 +43,10 @@ async def test_records_outlive_the_rounds_that_retention_deletes(tmp_path: Path)
     async with opened_pool(tmp_path, "elo") as pool:
         for record in rounds:
             await pool.record(record, None)
+        before = await pool.store.records(POOL, EVERYBODY)
         assert await pool.store.prune_rounds(POOL, 0, NOW + 1, 30) == 30
-        assert await pool.store.records(POOL, EVERYBODY) == counted(rounds)
+        assert await pool.store.records(POOL, EVERYBODY) == before
+        assert sum(each.wins for each in before.values()) > 100
 
 
 def test_a_store_of_the_ninth_step_gets_the_records_of_its_rounds(tmp_path: Path) -> None:

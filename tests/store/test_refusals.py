@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -47,43 +47,43 @@ def everybodys() -> Iterator[Path]:
         yield directory
 
 
-async def test_a_newer_store_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    database = open_database(path)
-    database.execute("PRAGMA user_version = 99")
-    database.close()
-    before = path.read_bytes()
-
-    assert "newer Equipoise (schema 99" in await _refusal(path)
-    assert path.read_bytes() == before
+def newer(path: Path) -> None:
+    with closing(open_database(path)) as database:
+        database.execute("PRAGMA user_version = 99")
 
 
-async def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE players (id)")
-    other.close()
-    before = path.read_bytes()
-
-    assert "not an Equipoise store" in await _refusal(path)
-    assert path.read_bytes() == before
+def foreign(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE players (id)")
 
 
-async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    path.write_bytes(b"a photograph of a cat" * 100)
-
-    assert "not an Equipoise store" in await _refusal(path)
-
-
-async def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
+def damaged(path: Path) -> None:
     open_database(path).close()
     with path.open("r+b") as file:
         file.seek(100)
         file.write(b"\xee" * 4000)
 
-    assert "damaged: restore a backup" in await _refusal(path)
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (newer, "newer Equipoise (schema 99"),
+        (foreign, "not an Equipoise store"),
+        (lambda path: path.write_bytes(b"a photograph of a cat" * 100), "not an Equipoise store"),
+        (damaged, "damaged: restore a backup"),
+        (Path.mkdir, "cannot be opened"),
+    ],
+    ids=["newer", "of another program", "no database", "damaged", "a directory"],
+)
+async def test_what_is_no_store_of_ours_is_refused_and_left_as_it_was(
+    tmp_path: Path, made: Callable[[Path], object], why: str
+) -> None:
+    path = tmp_path / "s.db"
+    made(path)
+    before = path.read_bytes() if path.is_file() else None
+
+    assert why in await _refusal(path)
+    assert (path.read_bytes() if path.is_file() else None) == before
 
 
 async def test_a_missing_directory_is_refused(tmp_path: Path) -> None:
@@ -105,12 +105,6 @@ def test_a_read_only_file_is_refused(everybodys: Path) -> None:
     refusal = _refusal_without_root(path)
 
     assert refusal.startswith(f"{path}: it cannot be written: give this user write access")
-
-
-async def test_a_directory_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s.db").mkdir()
-
-    assert "cannot be opened" in await _refusal(tmp_path / "s.db")
 
 
 HOLDER = """
@@ -138,12 +132,7 @@ def test_a_store_that_another_process_has_open_is_refused_until_that_process_end
         holder.kill()
 
     assert f"process {holder.pid} has the store open" in refusal
-    asyncio.run(_open_and_close(path))
-
-
-async def _open_and_close(path: Path) -> None:
-    async with opened(path) as store:
-        await store.ping()
+    open_database(path).close()
 
 
 # A store that is not there, or not whole.
@@ -156,7 +145,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 def refusal(path: Path) -> str:
     """Of a caller who wants the store that is there, and no new one; all files stay as they were."""
     before = contents(path.parent)
-    with pytest.raises(StoreRefused) as refused:
+    with pytest.raises(StoreMissing if not path.exists() else StoreRefused) as refused:
         asyncio.run(Store(path, create=False).open())
     assert contents(path.parent) == before
     return str(refused.value)
@@ -240,11 +229,6 @@ def test_a_store_that_this_user_may_not_look_for_is_not_called_missing(tmp_path:
     with without_root(), pytest.raises(StoreRefused, match="Permission denied: run this as the owner") as refused:
         asyncio.run(Store(tmp_path / "s.db", create=False).open())
     assert not isinstance(refused.value, StoreMissing)
-
-
-async def test_a_missing_store_is_an_error_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(StoreMissing):
-        await Store(tmp_path / "none" / "s.db", create=False).open()
 
 
 # A link to a store on another disk.

@@ -106,14 +106,6 @@ def test_a_locked_store_is_given_up_in_half_the_time_a_script_waits() -> None:
     assert BUSY_SECONDS <= 0.5
 
 
-async def test_a_ping_notices_that_nothing_can_be_written(tmp_path: Path) -> None:
-    async with opened(tmp_path / "s.db") as store:
-        await store.ping()
-        with locked(tmp_path / "s.db"), pytest.raises(StoreError, match="locked"):
-            await store.ping()
-        await store.ping()
-
-
 async def test_a_locked_store_can_be_opened_later(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db"):
         pass
@@ -144,19 +136,6 @@ async def test_a_disk_that_is_full_at_the_start_is_named(tmp_path: Path) -> None
             pass
         with filled(disk), pytest.raises(StoreError, match=r"s\.db: .*: its disk is full: make room there"):
             await Store(disk / "s.db").open()
-
-
-async def test_a_full_disk_takes_nothing_of_a_group_and_all_of_it_later(tmp_path: Path) -> None:
-    group = [Submitted(a_round(number), b"memory") for number in range(20)]
-    with small_disk(tmp_path / "disk") as disk:
-        async with opened(disk / "s.db") as store:
-            with filled(disk):
-                with pytest.raises(StoreError):
-                    await submit(store, *group)
-                await _nothing_was_written(store)
-            assert len(await submit(store, *group)) == 20
-
-        assert _is_whole(disk / "s.db")
 
 
 async def test_data_that_no_store_could_take_is_the_scripts_fault(tmp_path: Path) -> None:
