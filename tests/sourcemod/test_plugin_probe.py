@@ -91,6 +91,20 @@ def test_the_rest_of_a_round_the_command_came_into_is_no_whole_one(
     assert "the end: a whole round" in written(folder)
 
 
+def test_from_a_restart_to_the_start_that_follows_in_the_same_frame_there_is_no_round(
+    game: Game, daemon: Daemon, plugin: Plugin, folder: Path
+) -> None:
+    """Only a record sees this moment: the start would void the round too."""
+    begin(game, "cp_badlands", 1, 1)
+    game.rcon("sm_eq_probe")
+    game.rcon("mp_restartgame 1")
+    game.until(lambda: game.events("teamplay_restart_round")[1:])
+    text = written(folder)
+    assert "S6 W0 U0 O0, running: teamplay_restart_round fired\n" in text
+    assert "S6 W0 U0 O0, idle: teamplay_restart_round heard\n" in text
+    assert "S3 W0 U0 O0, idle: teamplay_round_start fired, full_reset 1\n" in text
+
+
 def test_a_record_goes_on_over_a_change_of_map_and_shows_how_clients_come_and_go(
     game: Game, daemon: Daemon, plugin: Plugin, folder: Path
 ) -> None:
