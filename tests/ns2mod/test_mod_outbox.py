@@ -280,20 +280,6 @@ def test_a_round_that_falls_out_while_a_batch_is_in_flight_is_reported_with_the_
     assert mail.sent()["dropped"] == 1
 
 
-@pytest.mark.parametrize("part", [0.0, 0.3, 0.999, 1.0])
-def test_a_crash_in_the_middle_of_a_write_costs_at_most_what_was_being_written(part: float) -> None:
-    mail = opened()
-    mail.finish("1-1")
-    mail.disk.crash_after = part
-    with pytest.raises(Crash):
-        mail.finish("1-2")
-    mail.new()
-    assert mail.rounds() == ["1-1", "1-2"] if part == 1 else ["1-1"]
-    mail.finish("1-3")
-    mail.new()
-    assert mail.rounds()[-1] == "1-3"
-
-
 def test_a_full_disk_keeps_the_last_whole_file_is_tried_again_and_says_once_what_to_do_and_once_that_it_is_over() -> (
     None
 ):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.ns2mod.rig import Client
 from tests.ns2mod.scripted import Scene, assign, steam
 
 Start = Callable[..., Scene]
@@ -31,14 +32,20 @@ def locked(scene: Scene, account: int, side: str, seconds: float = 60) -> None:
     scene.game.run(2)
 
 
+def asking(scene: Scene, side: int) -> Client:
+    """Ann, who has come and has just asked for a side."""
+    client = scene.game.connect(301, "Ann")
+    scene.game.run(1)
+    client.joins(side)
+    return client
+
+
 @SHINES
 def test_a_player_who_asks_for_a_side_waits_for_the_daemon_and_goes_where_it_says(scene: Start, shine: str) -> None:
     one = scene(shine=shine)
     one.people(2, 2)
     one.daemon.answers = place("aliens")
-    client = one.game.connect(301, "Ann")
-    one.game.run(1)
-    client.joins(1)
+    client = asking(one, 1)
     assert client.team == 0
     one.game.run(1)
     assert client.team == 2
@@ -50,9 +57,7 @@ def test_a_player_who_asks_for_a_side_waits_for_the_daemon_and_goes_where_it_say
 def test_without_an_answer_the_player_goes_where_they_asked(scene: Start, shine: str) -> None:
     one = scene(shine=shine)
     one.people(2, 2)
-    client = one.game.connect(301, "Ann")
-    one.game.run(1)
-    client.joins(1)
+    client = asking(one, 1)
     one.game.run(0.9)
     assert client.team == 0
     one.game.run(0.2)
@@ -156,9 +161,7 @@ def test_a_late_joiner_of_a_running_round_goes_through_the_games_own_queue(scene
     one.round()
     one.game.run(70)
     one.daemon.answers = place("aliens")
-    client = one.game.connect(301, "Ann")
-    one.game.run(1)
-    client.joins(1)
+    client = asking(one, 1)
     one.game.run(1)
     assert client.team == 2
     assert not client.alive
@@ -167,9 +170,7 @@ def test_a_late_joiner_of_a_running_round_goes_through_the_games_own_queue(scene
 def test_a_player_who_leaves_while_held_is_forgotten(scene: Start) -> None:
     one = scene()
     one.people(2, 2)
-    client = one.game.connect(301, "Ann")
-    one.game.run(1)
-    client.joins(1)
+    client = asking(one, 1)
     client.disconnects()
     one.game.run(3)
     client.reconnects()
@@ -208,9 +209,7 @@ def test_a_player_who_is_put_on_a_side_while_held_stays_there(scene: Start, forc
     """By another mod, or by a split that was ordered meanwhile; what they asked for is out of date."""
     one = scene()
     one.people(2, 2)
-    client = one.game.connect(301, "Ann")
-    one.game.run(1)
-    client.joins(2)
+    client = asking(one, 2)
     assert client.team == 0
     if forced:
         assert one.game.join(client, 1, force=True)

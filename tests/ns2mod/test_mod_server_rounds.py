@@ -102,7 +102,7 @@ def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(scene: Start
     marines[1].commands()
     game.join(marines[2], 2, force=True)
     aliens[1].disconnects()
-    aliens[0].joins(0)
+    game.join(aliens[0], 3, force=True)  # as Shine's afkkick does (extensions/afkkick/server.lua)
     game.run(10)
     aliens[1].reconnects()
     game.run(10)

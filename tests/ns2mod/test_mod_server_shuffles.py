@@ -112,17 +112,6 @@ def test_the_daemon_says_the_reason_of_a_shuffle_to_all_and_the_mod_tells_it_to_
     assert [marine.chat.count(REASON) for marine in marines[:2]] == [1, 1]
 
 
-def test_a_shuffle_while_the_server_fills_places_who_waits(scene: Start) -> None:
-    one = scene()
-    one.people(2, 1)
-    client = one.game.connect(301, "Ann")
-    client.moves()
-    one.daemon.orders = [assign("o1", [101, 201], [102, 301], "now")]
-    one.game.run(2)
-    assert client.team == 2
-    assert one.daemon.outcome("o1") == "done"
-
-
 @pytest.mark.parametrize("answer", ["false", "true, 1"])
 def test_a_mod_that_forbids_or_redirects_a_move_ends_the_split_and_the_sides_stay_nearly_even(
     scene: Start, answer: str

@@ -172,38 +172,6 @@ def test_a_round_that_a_side_left_before_its_end_is_stored_and_not_rated(new_eve
 
 
 @pytest.mark.slow
-def test_a_round_that_players_leave_in_its_last_second_is_rated(new_evening: NewEvening) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    evening.start(people["a"], people["b"])
-    evening.settle(120)
-    for name in "ceg":
-        people[name].joins(0)
-    people["a"].dies()
-    evening.end(ALIENS)
-    (stored,) = evening.stored()
-    assert stored.unrated is None
-
-
-def test_an_admin_moves_one_player_when_they_are_next_dead(new_evening: NewEvening) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefg")
-    evening.start(people["a"], people["b"])
-    assert evening.game.console("sv_eq_move c")
-    evening.settle(2.0)
-    assert people["c"].team == MARINES
-    people["c"].dies()
-    evening.settle(2.0)
-    assert people["c"].team == ALIENS
-    (move,) = evening.decisions("move")
-    assert move["reason"] == "ordered by an admin"
-    assert evening.game.console("sv_eq_move a")
-    evening.settle(2.0)
-    assert people["a"].team == MARINES
-    assert len(evening.decisions("move")) == 1
-
-
-@pytest.mark.slow
 def test_newcomers_begin_from_the_games_own_skill_in_splits_in_the_stored_round_and_in_each_replay_of_it(
     new_evening: NewEvening, tmp_path: Path
 ) -> None:

@@ -171,38 +171,3 @@ def test_a_choice_with_a_tie_splits_the_last_winners_and_honours_what_balance_al
     assert len(winners & set(after[0])) == 2
     assert fair(evening)
     assert evening.status()["pending"] is None
-
-
-def test_without_shine_a_choice_in_the_chat_does_not_count(new_evening: NewEvening) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    assert evening.game.console("sv_eq_choice")
-    evening.settle()
-    people["c"].says("!eq choose marines")
-    evening.settle()
-    assert any("console" in line for line in read(people["c"]))
-
-
-def test_players_open_a_choice_by_asking_for_it(new_evening: NewEvening) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    for name in "abcde":
-        people[name].console("eq choice")
-        evening.settle(0.5)
-    people["a"].console("eq choose random")
-    evening.settle()
-    assert any("andom" in line for line in read(people["a"]))
-
-
-def test_friends_play_together_and_a_denied_wish_weighs_more(new_evening: NewEvening) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    evening.rate(people, a=3000.0, b=400.0, c=3000.0, d=400.0, e=2000.0, g=2000.0)
-    people["e"].console("eq friend h")
-    evening.settle()
-    people["h"].console("eq friend e")
-    evening.settle(6)
-    assert evening.game.console("sv_eq_shuffle now")
-    evening.settle(2)
-    assert people["e"].team == people["h"].team
-    assert fair(evening)

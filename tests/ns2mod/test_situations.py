@@ -25,15 +25,20 @@ ELSEWHERE = {
         "ns2mod/test_mod_server_rounds.py: cheats_start_a_round_without_commanders_and_it_says_so",
         "ns2mod/test_rig_rounds.py: situation_1_cheats_start_a_round_without_commanders_in_a_second",
     ),
+    # a chair that is empty for a minute after an eject, which is the game's Logout too
+    2: ("ns2mod/test_mod_server_rounds.py: every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans",),
     3: ("ns2mod/test_sessions_rounds.py: a_round_that_a_side_left_before_its_end_is_stored_and_not_rated",),
     5: (  # `sv_changemap`, a reset in a round
         "ns2mod/test_mod_server_rounds.py: a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map",
         "core/test_shuffles.py: a_round_that_a_reset_breaks_off_counts_for_nothing_and_leaves_the_server_idle",
     ),
+    # somebody is sent to watch, or kicked
+    6: ("ns2mod/test_mod_server_rounds.py: every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans",),
     12: (  # among filler bots people count, from `min_rated_humans` on
         "ns2mod/test_sessions_rounds.py: a_round_with_filler_bots_is_stored_with_their_time_and_pays_less",
         "core/test_participation.py: a_round_of_fewer_humans_than_a_match_has_is_not_rated",
     ),
+    13: ("ns2mod/test_mod_server_rounds.py: who_has_a_spectators_slot_waits_for_no_side_until_they_give_it_back",),
     19: ("ns2mod/test_mod_server_network.py: names_that_mean_something_in_a_form_arrive_as_they_are",),
     23: (  # a file is cut at 60 %
         "ns2mod/test_mod_damage.py: the_evening_goes_on_with_a_file_cut_at_60_per_cent",
@@ -57,25 +62,6 @@ def test_each_situation_has_a_test_that_shows_it() -> None:
     for place in (place for places in ELSEWHERE.values() for place in places):
         file, name = place.split(": ")
         assert f"def test_{name}" in (Path(__file__).parents[1] / file).read_text(), place
-
-
-def test_2_a_chair_that_is_empty_for_a_minute_after_an_eject_is_in_the_spans_to_the_second(
-    new_evening: NewEvening,
-) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    evening.start(people["a"], people["b"])
-    live = evening.game.clock - 1.0
-    evening.settle(live + 60 - evening.game.clock)
-    people["a"].leaves_chair()  # an eject is the game's Logout, too
-    evening.settle(live + 120 - evening.game.clock)
-    assert people["c"].commands()
-    evening.settle(live + 200 - evening.game.clock)
-    evening.end(ALIENS)
-    (stored,) = evening.stored()
-    assert stored.spans["a"] == [("marines", "commander", 0, 60), ("marines", "field", 60, 200)]
-    assert stored.spans["c"] == [("marines", "field", 0, 120), ("marines", "commander", 120, 200)]
-    assert stored.spans["b"] == [("aliens", "commander", 0, 200)]
 
 
 def test_4_a_round_goes_on_through_twenty_seconds_of_tournament_mode_and_none_begins_in_it(
@@ -108,21 +94,6 @@ def test_4_a_round_goes_on_through_twenty_seconds_of_tournament_mode_and_none_be
     evening.settle(90)
     evening.end(ALIENS)
     assert len(evening.stored()) == 1
-
-
-def test_6_spans_end_where_a_mod_sends_somebody_to_watch_or_they_are_kicked(new_evening: NewEvening) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    evening.start(people["a"], people["b"])
-    evening.settle(59)
-    evening.game.join(people["c"], 3, force=True)  # SH extensions/afkkick/server.lua: JoinTeam, in xpcall
-    evening.settle(30)
-    people["d"].disconnects()
-    evening.settle(60)
-    evening.end(MARINES)
-    (stored,) = evening.stored()
-    assert stored.spans["c"] == [("marines", "field", 0, 60)]
-    assert stored.spans["d"] == [("aliens", "field", 0, 90)]
 
 
 PICKS = {
@@ -368,16 +339,6 @@ def test_15_four_through_one_door_in_a_frame_are_two_on_each_side_and_each_reads
     evening.settle(2)
     assert sorted(client.team or 0 for client in people) == [1, 1, 2, 2]
     assert all(client.chat for client in people)
-
-
-def test_13_who_has_a_spectators_slot_is_not_placed(new_evening: NewEvening) -> None:
-    evening = new_evening()
-    people = evening.seat(*"abcdef")
-    watcher = evening.connect(2000, "watcher")
-    watcher.takes_slot(watching=True)
-    assert waiting(evening) == 0
-    evening.start(people["a"], people["b"])
-    assert watcher.team == 0
 
 
 def test_16_a_start_goes_on_when_a_commander_leaves_the_chair_in_the_countdown(new_evening: NewEvening) -> None:
