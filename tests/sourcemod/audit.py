@@ -14,6 +14,9 @@ from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, Mode
 from tests.sourcemod.sessions import Evening, NewEvening
 
+WAITING = "Waiting For Players is over"
+NOTHING = "the losing side captured nothing"
+"""Reasons of scrambles."""
 _SIDES = {"a": RED, "b": BLU, None: 0}
 
 
@@ -104,9 +107,8 @@ class Session:
         *,
         players: int = 6,
         mode: Mode | None = None,
-        settings: str = "",
     ) -> None:
-        self.evening: Evening = new_evening(map_name, settings, mode)
+        self.evening: Evening = new_evening(map_name, "", mode)
         self.game = self.evening.game
         # Pauses in which nothing happens here: shorter than by default.
         self.game.sm.convars["mp_bonusroundtime"].set("5")

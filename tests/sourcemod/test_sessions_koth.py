@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.sourcemod.audit import Session
+from tests.sourcemod.audit import NOTHING, WAITING, Session
 from tests.sourcemod.rig.game.facts import BLU, KOTH, RED
 from tests.sourcemod.sessions import NewEvening
 
 SHORT = replace(KOTH, length=15)
-WAITING = "Waiting For Players is over"
 
 
 def test_a_hill_that_is_held_through_overtime(new_evening: NewEvening) -> None:
@@ -31,7 +30,7 @@ def test_a_hill_that_is_held_through_overtime(new_evening: NewEvening) -> None:
     assert game.rules.props["m_bInOvertime"]
     game.points.stop_capture(0)
     session.until_over()
-    assert session.pending == "the losing side captured nothing"
+    assert session.pending == NOTHING
 
     session.stack()
     session.live()
@@ -45,7 +44,7 @@ def test_a_hill_that_is_held_through_overtime(new_evening: NewEvening) -> None:
     session.live()
 
     assert session.sides == sides
-    assert session.scrambles == [WAITING, "the losing side captured nothing"]
+    assert session.scrambles == [WAITING, NOTHING]
     stored = session.check()
     assert [(one.winner, one.captures, one.partial, one.unrated) for one in stored] == [
         (BLU, (0, 1), False, None),
