@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from equipoise import app, config
 from tests.threads import served
@@ -93,6 +94,12 @@ class Daemon:
     def post(self, batch: dict[str, Any], who: str = "arena-1") -> Answer:
         """A batch of a game script."""
         return self.call("POST", "/v1/events", batch, who)
+
+    def form(self, data: dict[str, Any] | str, who: str = "ns2-1") -> Answer:
+        """A batch as NS2's script posts it."""
+        text = data if isinstance(data, str) else json.dumps(data)
+        form = urlencode({"data": text, "secret": SECRETS[who]}).encode()
+        return self.request("POST", "/v1/events", form, content_type="application/x-www-form-urlencoded")
 
     def refused(self) -> dict[str, float]:
         """The counter of refusals, by code."""

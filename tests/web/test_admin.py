@@ -16,12 +16,9 @@ from equipoise import ratings
 from equipoise.core.model import PlayerId
 from tests.web.daemon import CONFIG, Daemon, running
 from tests.web.test_batches import ROSTER, batch, ended
-from tests.wire.samples import BLU, HELLO, RED, ROUND
+from tests.wire.samples import BLU, HELLO, KOTH, RED, ROUND
 
-KOTH = {**HELLO, "map": "koth_viaduct", "phase": "running", "facts": {"game_type": 2, "koth": True}}
 SIX = [str(76561197960287900 + n) for n in range(6)]
-
-
 OUTNUMBERED = 1 / (1 + exp(1000 / 2400))
 """Of one newcomer against another and a bot, which enters sums as a newcomer."""
 
@@ -36,12 +33,6 @@ def crowd(daemon: Daemon, *sides: str) -> dict[str, Any]:
     players = [{"id": steam_id, "side": side} for steam_id, side in zip(SIX, sides, strict=False)]
     lineup = {"kind": "round_live", "round": "1-1", "players": players}
     return daemon.post(batch(1, KOTH, {"kind": "roster", "players": players}, lineup)).body
-
-
-def test_a_player_who_was_never_seen_is_not_shown(daemon: Daemon) -> None:
-    answer = daemon.call("GET", f"/v1/admin/players/{RED}", who="guest")
-    assert (answer.status, answer.code) == (404, "not_found")
-    assert answer.body["error"]["message"] == f"{RED} was never seen here (pool main)"
 
 
 def joined(daemon: Daemon, **names: str) -> None:
@@ -108,10 +99,16 @@ def test_a_rating_is_answered_with_all_that_a_look_at_the_player_shows(tmp_path:
                 assert (after["skill"], after["deviation"]) == (newcomer["skill"], newcomer["deviation"])
 
 
-def test_a_player_who_was_never_seen_is_changed_by_mistake_only_where_that_is_meant(daemon: Daemon) -> None:
-    for method, path, body in (("PUT", "", {"rating": 1500}), ("DELETE", "", None), ("POST", "/undo", {})):
+def test_a_player_who_was_never_seen_is_not_shown_and_changed_only_where_that_is_meant(daemon: Daemon) -> None:
+    for method, path, body in (
+        ("GET", "", None),
+        ("PUT", "", {"rating": 1500}),
+        ("DELETE", "", None),
+        ("POST", "/undo", {}),
+    ):
         refused = daemon.call(method, f"/v1/admin/players/{RED}{path}", body)
         assert (refused.status, refused.code) == (404, "not_found")
+        assert refused.body["error"]["message"] == f"{RED} was never seen here (pool main)"
     assert audit(daemon) == []
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.web.daemon import CONFIG, Daemon, running
 from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
 
 PLAYERS = [{"id": RED, "side": "red"}, {"id": BLU, "side": "blu"}]
@@ -54,10 +52,7 @@ def test_a_refused_batch_leaves_the_server_as_it_was(daemon: Daemon) -> None:
 def test_ns2_posts_forms_and_is_answered_in_its_words(daemon: Daemon) -> None:
     hello = {**HELLO, "game": "ns2", "map": "ns2_veil"}
     roster = {"kind": "roster", "players": [{"id": 22202, "side": "marines"}, {"id": 22203, "side": "aliens"}]}
-    data = json.dumps(batch(1, hello, roster, server="ns2-1"))
-    form = urlencode({"data": data, "secret": SECRETS["ns2-1"]}).encode()
-    answer = daemon.request("POST", "/v1/events", form, content_type="application/x-www-form-urlencoded")
-    assert answer.body["ok"] is True
+    assert daemon.form(batch(1, hello, roster, server="ns2-1")).body["ok"] is True
     server = daemon.call("GET", "/v1/admin/servers/ns2-1").body["server"]
     assert (server["mode"], server["players_a"], server["players_b"]) == ("ns2", 1, 1)
 

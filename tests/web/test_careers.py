@@ -12,7 +12,7 @@ import pytest
 from equipoise.web.rounds import drawn
 from tests.web.daemon import CONFIG, Daemon, running
 from tests.web.test_admin import SIX
-from tests.wire.samples import HELLO, ROUND, posted
+from tests.wire.samples import HELLO, finished, posted
 
 ME = SIX[0]
 
@@ -22,10 +22,8 @@ def play(daemon: Daemon, count: int, seed: int = 1, first: float = 1_763_622_000
     random = Random(seed)
     for number in range(1, count + 1):
         ids = random.sample(SIX, 6 if number % 2 else 4)
-        seats = [{"id": player, "side": ("red", "blu")[place % 2]} for place, player in enumerate(ids)]
-        parts = [{**seat, "seconds": {seat["side"]: 95.0}, "fought": True} for seat in seats]
         game = {"winner": random.choice(["red", "blu", "none"]), "started_at": first + 100 * number}
-        result = {**ROUND, **game, "round": f"1-{number}", "lineup": seats, "players": parts}
+        result = finished(ids, **game, round=f"1-{number}")
         assert daemon.post(posted(HELLO, result, seq=number)).body["rounds"] == {f"1-{number}": "stored"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import http.client
 import itertools
@@ -20,8 +19,6 @@ import pytest
 from equipoise.app import SystemClock
 from equipoise.page import wall
 from equipoise.service import copies, live
-from equipoise.service.event_loop import Precedence
-from equipoise.store.store import Store
 from tests.store.failing import locked
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.web.edited import Edited
@@ -241,28 +238,6 @@ def test_a_stream_ends_when_its_token_is_taken_away(edited: Edited) -> None:
         owner.for_a_while(0.5)
 
 
-def test_a_stream_ends_when_its_reader_may_read_no_longer(tmp_path: Path) -> None:
-    logged_in = [True]
-
-    async def read() -> bytes:
-        hub = live.Live(
-            {}, lambda *_: pytest.fail("there is no server"), Store(tmp_path / "store"), SystemClock(), Precedence()
-        )
-        reader = live.Reader("token:guest", lambda: None, lambda: bool(logged_in), None, None)
-        asyncio.get_running_loop().call_later(0.5, logged_in.clear)
-        return b"".join([piece async for piece in hub.read(reader)])
-
-    assert asyncio.run(asyncio.wait_for(read(), 5.0)).count(b"event: alive") in (1, 2)
-
-
-def test_ratings_that_an_admin_sets_are_a_change_of_the_servers_they_play_on(daemon: Daemon) -> None:
-    daemon.post(batch(1, HELLO, ROSTER))
-    with reading(daemon, "?server=arena-1") as page:
-        page.until(lambda server: server["win_probability"] == 0.5)
-        daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1800, "new": True})
-        page.until(lambda server: server["win_probability"] > 0.55)
-
-
 def test_a_page_is_sent_only_what_has_changed_since_it_was_made(daemon: Daemon) -> None:
     wall = {"accept": "text/html", "authorization": f"Bearer {SECRETS['guest']}"}
 
@@ -313,7 +288,9 @@ def test_walls_share_a_panel_for_a_second_until_its_server_says_something_else(
     assert differs_after(panel())  # nobody would see what changes
 
 
-def test_a_figure_that_creeps_is_a_change_once_it_has_gone_a_whole_step(daemon: Daemon) -> None:
+def test_a_rating_that_an_admin_sets_is_a_change_of_its_server_once_a_figure_has_gone_a_whole_step(
+    daemon: Daemon,
+) -> None:
     def rate(points: int) -> None:
         daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": points, "new": True})
 
@@ -325,6 +302,8 @@ def test_a_figure_that_creeps_is_a_change_once_it_has_gone_a_whole_step(daemon: 
         assert page.for_a_while() == []
         rate(1040)
         page.until(lambda server: server["sum_a"] == 1040)
+        rate(1800)
+        page.until(lambda server: server["win_probability"] > 0.55)
 
 
 def test_a_status_comes_while_the_store_takes_nothing(daemon: Daemon) -> None:
@@ -429,28 +408,18 @@ def test_a_reader_who_does_not_read_is_dropped_and_others_go_on(
     assert [vars(record)["caller"] for record in caplog.records if "is dropped" in record.message] == ["token:guest"]
 
 
-def test_a_daemon_that_stops_ends_all_streams_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ExitStack() as stack:
-        with running(tmp_path) as daemon:
-            page = stack.enter_context(reading(daemon))
-            page.next()
-            monkeypatch.setattr(live, "RETRY", b":" + b" " * 8_000_000 + b"\n\n")
-            stalled = stack.enter_context(reading(daemon))
-            began = time.monotonic()
-        assert time.monotonic() - began < 2.0
-        assert {event.kind for event in page.events()} <= {"server", "alive"}  # to its end
-        with contextlib.suppress(ConnectionError, http.client.IncompleteRead):
-            stalled.answer.read()
-
-
-def test_a_stop_waits_neither_for_a_download_that_nobody_reads_nor_for_a_body_that_does_not_come(
+def test_a_stop_ends_all_streams_and_waits_neither_for_who_reads_nothing_nor_for_a_body_that_does_not_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copies, "written", lambda _: iter([b" " * 8_000_000] * 100))
     with ExitStack() as stack:
         with running(tmp_path) as daemon:
-            for _ in range(8):
-                stack.enter_context(reading(daemon)).next()
+            pages = [stack.enter_context(reading(daemon)) for _ in range(8)]
+            for page in pages:
+                page.next()
+            with monkeypatch.context() as patched:
+                patched.setattr(live, "RETRY", b":" + b" " * 8_000_000 + b"\n\n")
+                stalled = stack.enter_context(reading(daemon))
             download = stack.enter_context(reading(daemon, who="owner", path="/v1/admin/pools/main/export"))
             half = connect(stack, daemon).socket
             head = f"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRETS['arena-1']}\r\n"
@@ -458,6 +427,10 @@ def test_a_stop_waits_neither_for_a_download_that_nobody_reads_nor_for_a_body_th
             assert daemon.post(batch(1, HELLO, ROSTER, ended(1))).body["rounds"] == {"1-1": "stored"}
             began = time.monotonic()
         assert time.monotonic() - began < 2.0
+        for page in pages:
+            assert {event.kind for event in page.events()} <= {"server", "alive"}  # to its end
+        with contextlib.suppress(ConnectionError, http.client.IncompleteRead):
+            stalled.answer.read()
         with pytest.raises((http.client.IncompleteRead, ConnectionError)):
             download.answer.read()
     with running(tmp_path) as daemon:

@@ -133,10 +133,6 @@ def test_http_0_9_is_refused_in_json(untouched: Daemon) -> None:
     assert refused(untouched, b"GET /\r\n\r\n") == (421, "host")
 
 
-def test_an_answer_to_another_method_names_those_that_are_served(untouched: Daemon) -> None:
-    assert untouched.call("GET", "/v1/events").headers["Allow"] == "POST"
-
-
 HALVES = (b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n5\r\nab")
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.web.daemon import ALONE, CONFIG, Daemon, running
-from tests.web.test_admin import KOTH, SIX, joined
-from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
+from tests.web.test_admin import SIX, joined
+from tests.wire.samples import BLU, HELLO, KOTH, RED, ROUND, posted, seats
 
 pytestmark = pytest.mark.slow
 
@@ -128,9 +128,8 @@ def test_wrong_sides_are_refused_with_their_place(
 
 
 def test_decisions_and_status_have_the_interval_of_a_chance(glicko: Daemon) -> None:
-    players = [{"id": steam_id, "side": side} for steam_id, side in zip(SIX, ("red", "blu") * 3, strict=True)]
-    roster = {"kind": "roster", "players": players}
-    glicko.post(posted(KOTH, roster, {"kind": "round_live", "round": "1-1", "players": players}, seq=1))
+    live = {"kind": "round_live", "round": "1-1", "players": seats(SIX)}
+    glicko.post(posted(KOTH, {"kind": "roster", "players": seats(SIX)}, live, seq=1))
     (status, _) = glicko.call("GET", "/v1/admin/servers").body["servers"]
     assert status["outlook"]["low"] < status["win_probability"] == status["outlook"]["chance"]
     dry = glicko.call("POST", "/v1/admin/servers/arena-1/scramble", {"dry_run": True}).body["proposal"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
-from tests.web.daemon import SECRETS, Answer, Daemon
+from tests.web.daemon import Answer, Daemon
 from tests.wire.samples import posted
 
 MARINE, ALIEN, BOT = "1001", "1002", "bot:3"
@@ -36,9 +34,7 @@ def ended(**fields: Any) -> dict[str, Any]:
 
 
 def post(daemon: Daemon, seq: int, *events: dict[str, Any]) -> Answer:
-    data = json.dumps(posted(*events, seq=seq, server="ns2-1"))
-    form = urlencode({"data": data, "secret": SECRETS["ns2-1"]}).encode()
-    return daemon.request("POST", "/v1/events", form, content_type="application/x-www-form-urlencoded")
+    return daemon.form(posted(*events, seq=seq, server="ns2-1"))
 
 
 def span(side: str, begin: float, end: float) -> dict[str, Any]:

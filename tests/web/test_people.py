@@ -14,12 +14,11 @@ import pytest
 from tests.cli.house import run
 from tests.web.daemon import Answer, Daemon, running
 from tests.web.test_admin import SIX
-from tests.wire.samples import HELLO, ROUND, posted
+from tests.wire.samples import HELLO, KOTH, finished, posted, seats
 
 ME, OTHER = SIX[0], SIX[1]
 NAMES = {player: f"Nick{player[-2:]}" for player in SIX}
-
-HERE = [{"id": player, "side": ("red", "blu")[place % 2]} for place, player in enumerate(SIX)]
+HERE = seats(SIX)
 
 
 def play(daemon: Daemon, count: int = 9) -> None:
@@ -28,13 +27,8 @@ def play(daemon: Daemon, count: int = 9) -> None:
     joins = [{"kind": "player_joined", "id": player, "name": name} for player, name in NAMES.items()]
     daemon.post(posted(HELLO, *joins, {"kind": "roster", "players": HERE}, seq=1))
     for number in range(1, count + 1):
-        ids = random.sample(SIX, 6)
-        seats = [{"id": player, "side": ("red", "blu")[place % 2]} for place, player in enumerate(ids)]
-        parts = [{**seat, "seconds": {seat["side"]: 95.0}, "fought": True} for seat in seats]
         game = {"winner": random.choice(["red", "blu"]), "started_at": time.time() - 9_000 + 100 * number}
-        daemon.post(
-            posted({**ROUND, **game, "round": f"1-{number}", "lineup": seats, "players": parts}, seq=number + 1)
-        )
+        daemon.post(posted(finished(random.sample(SIX, 6), **game, round=f"1-{number}"), seq=number + 1))
 
 
 def said(daemon: Daemon, seq: int, *words: str, by: str = OTHER) -> list[dict[str, Any]]:
@@ -64,9 +58,8 @@ READS = (
 
 def test_who_is_hidden_is_rated_and_shown_to_admins_alone(daemon: Daemon) -> None:
     play(daemon)
-    koth = {"map": "koth_viaduct", "session": "1-2", "facts": {"game_type": 2, "koth": True}, "phase": "running"}
     move = {"kind": "command", "words": ["move", ME], "by": OTHER, "admin": True}
-    daemon.post(posted(HELLO | koth, {"kind": "roster", "players": HERE}, move, seq=19))
+    daemon.post(posted({**KOTH, "session": "1-2"}, {"kind": "roster", "players": HERE}, move, seq=19))
     daemon.call("PUT", f"/v1/admin/players/{ME}", {"rating": 1001})
     ask(daemon, "pools/main/seasons", body={"name": "First"})
     before = {path: ask(daemon, path, "guest").raw.decode() for path in READS}

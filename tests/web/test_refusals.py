@@ -9,7 +9,6 @@ import socket
 import time
 import tracemalloc
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 
@@ -263,9 +262,8 @@ def test_a_batch_that_is_no_json_is_over_when_all_its_kinds_of_events_were_taken
 
 
 def test_refused_forms_are_those_of_their_server(daemon: Daemon) -> None:
-    for data in (json.dumps(posted(server="ns2-1", at=-1)), "{"):
-        form = urlencode({"secret": SECRETS["ns2-1"], "data": data}).encode()
-        daemon.request("POST", "/v1/events", form, content_type="application/x-www-form-urlencoded")
+    daemon.form(posted(server="ns2-1", at=-1))
+    daemon.form("{")
     found = [(each["code"], each["path"], each["kinds"]) for each in refused_batches(daemon, "ns2-1")]
     assert found == [("schema", "$.at", []), ("json", "", [])]
     assert "install the mod that came with" in shown(daemon)

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.slow
 
 ARENA = {**HELLO, "facts": {"game_type": 4}}
 LIVE = {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}
-DUSTBOWL = "[server.dustbowl]\nsecret_sha256 = '{}'\n"
-
-
-def test_a_reload_without_a_change_says_so(edited: Edited) -> None:
-    assert edited.reload().body == {"ok": True, "changes": [], "restart": [], "rcon": []}
 
 
 def test_a_server_is_added_and_its_script_is_answered(edited: Edited, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,17 +107,8 @@ def test_a_round_of_a_removed_server_that_waits_in_the_ring_is_still_applied(edi
     assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 2
 
 
-def test_what_was_refused_of_a_server_is_known_after_it_has_got_another_pool(edited: Edited) -> None:
-    assert edited.daemon.post(posted({"kind": "vote_ended"})).code == "schema"
-    edited.add("[pool.side]\n")
-    edited.edit("[server.arena-1]", '[server.arena-1]\npool = "side"')
-    assert "server.arena-1.pool: main -> side" in edited.changes()
-    server = edited.daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
-    assert (server["pool"], [each["kinds"] for each in server["refused_batches"]]) == ("side", [["vote_ended"]])
-
-
 @pytest.mark.questions_fail
-def test_what_is_counted_of_a_server_goes_on_after_it_has_got_another_pool(
+def test_what_is_counted_and_was_refused_of_a_server_is_known_after_it_has_got_another_pool(
     edited: Edited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def counted() -> dict[str, float]:
@@ -151,8 +137,10 @@ def test_what_is_counted_of_a_server_goes_on_after_it_has_got_another_pool(
     }
     edited.add("[pool.side]\n")
     edited.edit("[server.arena-1]", '[server.arena-1]\npool = "side"')
-    edited.changes()
+    assert "server.arena-1.pool: main -> side" in edited.changes()
     assert counted() == before
+    server = edited.daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
+    assert (server["pool"], [each["kinds"] for each in server["refused_batches"]]) == ("side", [["vote_ended"]])
 
 
 def test_a_removed_pool_keeps_its_waiting_rounds_until_it_is_back(
@@ -249,12 +237,6 @@ def test_a_file_that_was_cut_off_behind_a_line_is_refused(edited: Edited, left: 
     edited.config.write_text(left.format(state=edited.daemon.state))
     assert edited.refusal().endswith("is the file being written?" if left else "is it being written?")
     assert edited.daemon.post(batch(1)).status == 200
-
-
-def test_a_servers_file_that_is_wrong_is_named(edited: Edited) -> None:
-    file = edited.add_server("dustbowl", "dust")
-    file.write_text(file.read_text() + "game = 'hl3'")
-    assert edited.refusal().startswith(f"{file}: $.server.dustbowl.game: there is tf2, ns2")
 
 
 def test_a_file_whose_name_is_no_text_is_refused_in_words_that_can_be_sent(edited: Edited) -> None:

@@ -9,12 +9,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
 from equipoise.core.model import STEAM_ID_BASE
-from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.web.daemon import CONFIG, Daemon, running
 from tests.wire.samples import HELLO, posted
 
 pytestmark = pytest.mark.slow
@@ -26,9 +25,7 @@ READ = ("servers", "servers/ns2-1", "decisions", "audit", "players/22202", "doct
 
 def post(daemon: Daemon, seq: int, *events: dict[str, Any]) -> list[dict[str, Any]]:
     """A batch of the NS2 script; returns the orders of the reply."""
-    data = json.dumps(posted(*events, seq=seq, server="ns2-1"))
-    form = urlencode({"data": data, "secret": SECRETS["ns2-1"]}).encode()
-    answer = daemon.request("POST", "/v1/events", form, content_type="application/x-www-form-urlencoded")
+    answer = daemon.form(posted(*events, seq=seq, server="ns2-1"))
     assert answer.code == "ok"
     orders: list[dict[str, Any]] = answer.body["orders"]
     return orders

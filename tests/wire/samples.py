@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from equipoise.core import events
@@ -43,6 +44,20 @@ ROUND = {
         {"id": BLU, "side": "blu", "seconds": {"red": 0, "blu": 30}, "fought": True, "left": True},
     ],
 }
+
+
+KOTH = {**HELLO, "map": "koth_viaduct", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+
+
+def seats(ids: Sequence[str], sides: Sequence[str] = ("red", "blu")) -> list[dict[str, Any]]:
+    """These players on the two sides in turns, as rosters and lineups have them."""
+    return [{"id": id, "side": sides[place % 2]} for place, id in enumerate(ids)]
+
+
+def finished(ids: Sequence[str], *, seconds: float = 61.5, **fields: Any) -> dict[str, Any]:
+    """The end of a round of these players, on the two sides in turns from its start to its end."""
+    parts = [{**seat, "seconds": {seat["side"]: seconds}, "fought": True} for seat in seats(ids)]
+    return {**ROUND, "seconds": seconds, "lineup": seats(ids), "players": parts, **fields}
 
 
 def posted(*happened: dict[str, Any], **fields: Any) -> dict[str, Any]:
