@@ -91,3 +91,11 @@ def test_in_ns2_the_classes_are_the_roles_in_which_somebody_played() -> None:
     assert match is not None
     played = {"commander": 60.0, "marines": 10.0, "aliens": 20.0}
     assert match.counts == {ANN: Counts(3, 1, 0, 8, played)}, "of Cid nothing is known"
+
+
+def test_classes_that_the_script_counted_stay_where_spans_are_known_too() -> None:
+    ann = replace(presence(ANN, Side.A, 100.0), counts=COUNTS[ANN], spans=(Span(Side.A, 0.0, 100.0, Role.FIELD),))
+    round = finished("r1", Side.A, presences=(ann, presence(CID, Side.B, 100.0)))
+    match = match_of(RecordRound(round, participants(round)))
+    assert match is not None
+    assert match.counts == {ANN: COUNTS[ANN]}

@@ -220,7 +220,11 @@ def test_the_greedy_method_swaps_the_best_pair_until_no_pair_helps() -> None:
 
 def test_the_greedy_method_first_places_who_is_on_no_side() -> None:
     ratings = {1: 2000.0, 2: 1000.0, 3: 1500.0, 4: 1400.0, 5: 1600.0, 6: 1450.0}
-    found = solved(ask(entries((1, 2), (3,), (4, 5, 6)), ShuffleTerms(FAIR, greedy=True)), ns2(ratings))
+    # Wishes and friends do not count.
+    terms = ShuffleTerms(
+        FAIR, greedy=True, wishes={player(4): Wish(Side.A, 4)}, groups=(frozenset((player(2), player(5))),)
+    )
+    found = solved(ask(entries((1, 2), (3,), (4, 5, 6)), terms), ns2(ratings))
     # With 4 on A 4400 against 4550; with 6 4450 against 4500, and every swap of a pair leaves more than 50.
     assert sorted(found.split.a) == [player(n) for n in (1, 2, 6)]
     assert not moved(found)
@@ -391,6 +395,33 @@ def test_a_joiner_and_movers_make_up_for_the_map_and_the_commanders() -> None:
     assert isinstance(crossed, MovesSolved)
     after = {one: off(tuple(p for p in larger if p != one), (*smaller, one)) for one in larger[1:]}
     assert after[crossed.players[0]] == pytest.approx(min(after.values()))
+
+
+def test_a_friend_crosses_where_the_map_would_leave_the_sides_clearly_less_even_without_it() -> None:
+    """The friends are equals. By the map they cross; by skill alone the fifth would leave the sides as even."""
+    system = ns2(dict.fromkeys(range(1, 8), 1000.0))
+    won_by_marines(system, 30, 10)
+    marines, aliens = tuple(map(player, (1, 2, 3))), tuple(map(player, (4, 5, 6, 7, 8)))
+    # As many points as the map is worth to four against four.
+    system.seed(player(8), rating=1000.0 + 8 * 400 * math.log(2))
+    found = answer(AskMoves(1, VEIL, aliens, marines, Side.B, aliens, 1, friends=frozenset(aliens[:4])), system)
+    assert isinstance(found, MovesSolved)
+    assert found.players[0] in aliens[:4]
+
+
+def test_cached_splits_make_up_for_the_map_where_errors_are_correlated_too() -> None:
+    system, here = create("joint", side_spread=0.6), entries((1, 2, 3), (4, 5, 6))
+    for entry, rating in zip(here, (1400.0, 1350.0, 1200.0, 1100.0, 1000.0, 900.0), strict=True):
+        system.seed(entry.id, rating=rating, deviation=50.0)
+    won_by_marines(system, 30, 2)
+    found = answer(CacheSplits(VEIL, here, False), system)
+    assert isinstance(found, SplitsCached)
+    for split in found.splits:
+        there = (*split.a, *split.b)
+        every = (Split(a, tuple(one for one in there if one not in a)) for a in combinations(there, len(split.a)))
+        assert outlook(system, VEIL, split.a, split.b).unevenness == pytest.approx(
+            min(outlook(system, VEIL, each.a, each.b).unevenness for each in every), abs=0.002
+        )
 
 
 # Who is there.
