@@ -742,3 +742,18 @@ def test_while_another_machine_edits_this_one_says_so_and_not_that_the_log_is_aw
         assert "away" not in caplog.text
 
     play(scenario, postgres.url(postgres.database()), "one", "two")
+
+
+def test_rounds_that_waited_for_another_machines_edit_are_stored_when_it_ends_and_not_at_the_next_look(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.service.shared_pool.WAIT_SECONDS", 3600.0)
+
+    async def scenario(one: SharedPool, two: SharedPool) -> None:
+        two.answer_seconds = 0.2
+        async with one._log.held(POOL):
+            assert (await two.record(some_round(1, "server", random.Random(8)), None)).status == "kept"
+        await until_equal(one, two)
+        assert stored(one) == [("server", "1763622000123-1")]
+
+    play(scenario, postgres.url(postgres.database()), "one", "two")

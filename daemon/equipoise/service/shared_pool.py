@@ -108,7 +108,7 @@ class SharedPool(Pool):
         """For callers who wait for a round's ratings."""
         self._connected = False
         self._told = False
-        """Others have appended, as far as is known here."""
+        """Others have appended, or let go, as far as is known here."""
         self._last = 0
         self._trouble: str | None = None
         self._agreed: Agreement | None = None
@@ -280,6 +280,8 @@ class SharedPool(Pool):
                 await asyncio.sleep(FAULT_SECONDS)
             self._told |= await self._log.wait(self.name, WAIT_SECONDS)
             if self._told:
+                if self.ring.depth:  # perhaps for an edit that has ended
+                    self._due.set()
                 await asyncio.sleep(GATHER_SECONDS)
 
     @asynccontextmanager

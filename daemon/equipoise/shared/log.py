@@ -350,7 +350,7 @@ class SharedLog:
             event.set()
 
     async def wait(self, pool: str, seconds: float) -> bool:
-        """Return True when another machine appended to the pool since the last call, or False after `seconds`.
+        """Return True when another machine appended since the last call, or let go of the pool; False after `seconds`.
 
         Where nobody tells, and while there is no connection, after a second at most. A notice may be lost: `seconds`
         are few. `read` makes the connection that listens.
@@ -570,6 +570,7 @@ class SharedLog:
             with suppress(LogError):  # it ends by itself
                 async with self._reader.use() as connection:
                     await connection.execute(release, pool, self.machine)
+                self._tell(pool)
 
     async def _hold(self, pool: str) -> None:
         async with self._reader.use() as connection:
