@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,11 +89,13 @@ def serving(house: House, *options: str, forked: bool = True, **environ: str) ->
 def refused(config: Path, code: int = 2) -> str:
     """The one line of a daemon that cannot start."""
     log = config.parent / "refused.log"
-    process = Forked(log, "serve", "--config", config)
-    ended = process.wait(60)
+    process, ended = Forked(log, "serve", "--config", config), None
+    with suppress(subprocess.TimeoutExpired):
+        ended = process.wait(60)
+    process.send_signal(signal.SIGKILL)
     said, _ = log.read_text(), log.unlink()
     assert ended == code, said
-    return one_line(subprocess.CompletedProcess("serve", ended, "", said), code)
+    return one_line(subprocess.CompletedProcess("serve", code, "", said), code)
 
 
 def post(address: str, secret: str, batch: dict[str, Any]) -> Any:

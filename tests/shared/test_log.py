@@ -127,7 +127,9 @@ def test_daemons_that_append_at_once_get_numbers_without_gaps_and_all_read_the_s
         for number, event in enumerate(replicas[0], 1):
             assert (event.number, event.follows(digest)) == (number, True)
             digest = event.digest
-        assert await logs[1].digest("main", len(replicas[0])) == digest
+        state = await logs[1].state("main")
+        assert state is not None
+        assert (state.last, state.digest) == (len(replicas[0]), digest)
 
     url = postgres.url(postgres.database())
     with_logs(scenario, url, url, url)
@@ -316,7 +318,6 @@ def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgr
         base = await two.base("main")
         assert (base.number, base.digest) == (7, events[6].digest)
         assert [piece async for piece in base.pieces] == [b'{"base": 7}']
-        assert await two.digest("main", 7) == events[6].digest
         assert list(await two.read("main", 7)) == events[7:]
         with pytest.raises(LogMissing, match="no such event 11"):
             await one.rebase("main", 11, b"", pieces([]))

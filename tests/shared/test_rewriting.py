@@ -296,6 +296,34 @@ def test_a_machine_that_was_killed_while_it_read_the_base_begins_with_it_again(
     asyncio.run(run_all())
 
 
+def test_a_machine_that_began_the_log_and_does_not_know_it_follows_it(postgres: Postgres, tmp_path: Path) -> None:
+    database, of, folder = postgres.database(), random.Random(7), tmp_path / "one"
+    folder.mkdir()
+
+    async def run_all() -> None:
+        async with opened(folder / "equipoise.db") as store:
+            pool = Pool(POOL, ratings.create("synelo"), store, Ring(folder / "main.ring"), SystemClock())
+            await pool.open()
+            await evening((pool,), range(1, 30), of)
+            await pool.close()
+        before = rows_of(folder / "equipoise.db")
+        async with Between(postgres.port) as network:
+            network.lose_answer_to = b"COMMIT\0"
+            async with machine(folder, "one", postgres.url(database, port=network.port)):
+                assert network.lose_answer_to is None
+        with closing(sqlite3.connect(folder / "equipoise.db")) as db:  # as after a kill between the two commits
+            db.execute("DELETE FROM followed")
+            db.commit()
+        async with machine(folder, "one", postgres.url(database)) as one:
+            assert rows_of(one.store.path)["participants"] == before["participants"]
+            await evening((one,), range(30, 32), of)
+            async with machine(tmp_path / "two", "two", postgres.url(database)) as two:
+                await until_equal(one, two)
+                assert rows_of(two.store.path) == rows_of(one.store.path)
+
+    asyncio.run(run_all())
+
+
 def test_a_log_that_another_machine_began_anew_does_not_replace_what_only_this_store_has(
     postgres: Postgres, tmp_path: Path
 ) -> None:

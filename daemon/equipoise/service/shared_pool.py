@@ -200,7 +200,11 @@ class SharedPool(Pool):
                 f"upgrade Equipoise on {where}"
             )
         self._check_system(agreement)
-        if not self._follows and self.name not in self.store.being_read and any(await self.store.holds(self.name)):
+        if self._follows or self.name in self.store.being_read or not any(await self.store.holds(self.name)):
+            return state
+        last = await self.store.last_logged(self.name)
+        # Where its last round is in the log, this machine began that, and ended or was cut off before it knew.
+        if last is None or not await self._log.has_round(self.name, *last):
             raise LogRefused(
                 f"pool {self.name} is shared already, and this store has rounds of its own that its log has not: "
                 f"`equipoise pool join {self.name} --replace` keeps them in a backup, and follows the log"
@@ -227,9 +231,7 @@ class SharedPool(Pool):
                 async for piece in in_thread(whole):
                     yield piece
 
-        await self._log.share(self.name, agreement_of(self.system), number, pieces())
-        digest = await self._log.digest(self.name, number)
-        assert digest is not None
+        digest = await self._log.share(self.name, agreement_of(self.system), number, pieces())
         await self.store.follow(self.name, Position(number, digest))
 
     async def _join(self) -> None:

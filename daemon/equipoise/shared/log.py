@@ -383,8 +383,11 @@ class SharedLog:
         async with self._reader.use() as connection:
             return _state(await connection.fetchrow(_STATE, pool))
 
-    async def share(self, pool: str, agreement: Agreement, number: int, pieces: AsyncIterable[bytes]) -> None:
-        """Begin a pool with a base; the next event is `number` + 1. LogConflict if the pool is there already."""
+    async def share(self, pool: str, agreement: Agreement, number: int, pieces: AsyncIterable[bytes]) -> bytes:
+        """Begin a pool with a base, and return its digest; the next event is `number` + 1.
+
+        LogConflict: the pool is there already.
+        """
         async with self._long() as connection:
             if await connection.fetchrow(_STATE, pool):
                 raise LogConflict(f"{self._place}: another machine has begun pool {pool} at this moment: it is joined")
@@ -394,6 +397,7 @@ class SharedLog:
             await connection.execute(_SHARE, pool, *_columns(agreement), number, digest)
             await _write_base(connection, pool, number, digest, pieces, changes=Changes())
             await committing(connection.execute("COMMIT"))
+        return digest
 
     async def base(self, pool: str) -> Base:
         """Return the newest base. Its pieces are read one by one."""
@@ -418,9 +422,9 @@ class SharedLog:
 
         LogConflict: somebody was forgotten meanwhile, or there is a newer one already.
         """
-        if await self.digest(pool, number) != digest:
-            raise LogMissing(f"{self._place}: pool {pool} has no such event {number}")
         async with self._long() as connection:
+            if await connection.fetchval(_DIGEST, pool, number) != digest:
+                raise LogMissing(f"{self._place}: pool {pool} has no such event {number}")
             before = await connection.fetchval(_BASE, pool)
             await connection.execute(_BEGIN_LONG)
             if before < number:
@@ -464,7 +468,7 @@ class SharedLog:
                 count += rows
         return count
 
-    async def has_round(self, pool: str, number: int, server: str, round_id: str) -> bool:
+    async def has_round(self, pool: str, number: int | None, server: str, round_id: str) -> bool:
         """Return whether this round has this number in the log, however long ago that was."""
         query = "SELECT 1 FROM equipoise.rounds WHERE pool = $1 AND number = $2 AND server = $3 AND id = $4"
         async with self._reader.use() as connection:
@@ -506,12 +510,6 @@ class SharedLog:
         """
         async with self._reader.use() as connection:
             return await _read(connection, pool, after, most_bytes)
-
-    async def digest(self, pool: str, number: int) -> bytes | None:
-        """Return the digest of an event or of a base, None where the log has neither of this number."""
-        async with self._reader.use() as connection:
-            digest: bytes | None = await connection.fetchval(_DIGEST, pool, number)
-        return digest
 
     @asynccontextmanager
     async def appending(self, pool: str) -> AsyncIterator[Appending]:

@@ -669,10 +669,11 @@ def read_whole(path: Path, pool: str) -> Iterator[tuple[Position | None, Iterato
         yield positions(db).get(pool), whole(db, pool)
 
 
-def last_round(db: sqlite3.Connection, pool: str) -> tuple[int, str, str] | None:
-    """Return the number in the log, the server and the id of the last round of a pool; None: it has none."""
-    row: tuple[int, str, str] | None = db.execute(
-        "SELECT logged.number, server, id FROM rounds JOIN logged ON logged.local = rounds.number "
+def last_round(db: sqlite3.Connection, pool: str) -> tuple[int | None, str, str] | None:
+    """Return the number in the log, if any, the server and the id of the last round of a pool; None: it has none."""
+    row: tuple[int | None, str, str] | None = db.execute(
+        "SELECT logged.number, server, id FROM rounds "
+        "LEFT JOIN logged ON logged.pool = rounds.pool AND logged.local = rounds.number "
         "WHERE rounds.pool = ? ORDER BY rounds.number DESC LIMIT 1",
         (pool,),
     ).fetchone()
