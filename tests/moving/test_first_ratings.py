@@ -186,6 +186,7 @@ PLAYERS_CSV = '''"playerId","lastName","skill","kills","hideranking","game"
 IDS_CSV = "playerId;uniqueId;game;merge\n1;0:1;tf;\n1;1:1;tf;NULL\n2;1:2;tf;\n3;0:3;tf;\n"
 
 
+@pytest.mark.slow
 def test_the_two_tables_of_hlstatsx_may_come_as_csv(tmp_path: Path) -> None:
     found = read({"players.csv": PLAYERS_CSV.encode(), "ids.csv": IDS_CSV.encode()}, "tf")
     assert {str(id): (one.name, one.skill) for id, one in found.listed.items()} == {

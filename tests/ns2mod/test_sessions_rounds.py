@@ -29,6 +29,7 @@ def players_of(export: str) -> list[str]:
     return [line for line in export.splitlines() if '"kind":"player"' in line]
 
 
+@pytest.mark.slow
 def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander_and_a_bot(
     new_evening: NewEvening,
 ) -> None:

@@ -130,6 +130,7 @@ def test_a_token_shows_no_more_on_the_public_port(pair: tuple[Daemon, Daemon]) -
         assert asked(public, path).raw == asked(public, path, authorization=f"Bearer {SECRETS['owner']}").raw
 
 
+@pytest.mark.slow
 def test_no_public_page_or_answer_has_a_shadow_rating_a_hidden_player_or_an_admins_word(
     pair: tuple[Daemon, Daemon],
 ) -> None:
@@ -299,6 +300,7 @@ def test_an_export_is_a_site_of_files_whose_links_lead_to_files(pair: tuple[Daem
     assert not list(tmp_path.glob("*.html"))
 
 
+@pytest.mark.slow
 def test_a_second_export_removes_what_it_wrote_and_nothing_else(pair: tuple[Daemon, Daemon], tmp_path: Path) -> None:
     daemon, _ = pair
     folder = tmp_path / "site"
@@ -386,6 +388,7 @@ def test_a_reload_changes_title_and_index_at_once_and_names_the_port_for_a_resta
 
 
 @pytest.mark.parametrize("taken", [False, True])
+@pytest.mark.slow
 def test_the_nightly_export_is_a_job_that_writes_the_folder_or_says_why_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, taken: bool
 ) -> None:

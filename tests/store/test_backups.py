@@ -123,6 +123,7 @@ async def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not calls(), reason="no table of this processor's system calls")
+@pytest.mark.slow
 def test_a_copy_is_synced_piece_by_piece_so_that_no_round_waits_on_a_slow_disk_for_all_of_it(
     tmp_path: Path,
 ) -> None:

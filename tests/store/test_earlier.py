@@ -46,6 +46,7 @@ def replayed(db: sqlite3.Connection, at: float, rule: Rule) -> dict[PlayerId, Ea
 
 @pytest.mark.parametrize("days", [0.0, 0.5, 7.0, 30.0, 55.0, 59.99, 100.0])
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.slow
 def test_players_and_leaderboards_are_those_of_a_walk_through_all_rounds(past: Path, days: float, rule: Rule) -> None:
     at = UNTIL - days * DAY
     with closing(sqlite3.connect(past)) as db:

@@ -155,6 +155,7 @@ def test_a_season_keeps_the_leaderboard_of_its_beginning(daemon: Daemon) -> None
     assert ask(daemon, "pools/main/top").body["players"][0]["rating"] == 9999
 
 
+@pytest.mark.slow
 def test_what_a_forgetting_does_not_reach_is_named(daemon: Daemon, tmp_path: Path) -> None:
     play(daemon)
     daemon.post(posted({"kind": "roster", "players": []}, seq=30))
@@ -216,6 +217,7 @@ def test_a_person_who_is_not_as_they_were_seen_is_neither_hidden_shown_nor_forgo
     assert ask(daemon, f"players/{ME}").code == "not_found"
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_they_did(daemon: Daemon) -> None:
     play(daemon)
     daemon.post(posted({"kind": "roster", "players": []}, seq=30))

@@ -60,6 +60,7 @@ def test_the_likelihood_is_that_of_all_results_integrated_over_the_skills(spread
     )
 
 
+@pytest.mark.slow
 def test_no_other_spread_is_more_likely_than_the_fitted_one() -> None:
     history = drawn(3, 0.5, people=20, side=4, rounds=500)
     fit = fit_spread(STILL, history)
