@@ -8,9 +8,11 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
-from equipoise.core.effects import Assign, Cancel, Lock, LogDecision, LookUp, Move, Say, Tell
+from equipoise.core.commands import LONGEST_QUOTE
+from equipoise.core.effects import Assign, Cancel, Lock, LogDecision, LookUp, Move, Place, Say, Tell
 from equipoise.core.model import Mode, OrderId, Outlook, PlayerId
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from tests.core.answerer import answer
 from tests.core.scripts import (
@@ -68,29 +70,31 @@ def test_look_ups_go_to_the_host_from_everybody_who_may_ask(verb: str, admin: bo
     assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [LookUp(event)]
 
 
-@pytest.mark.parametrize("verb", ["scramble", "balance", "on", "off", "status", "why", "set", "reset"])
+@pytest.mark.parametrize("verb", ["scramble", "balance", "move", "on", "off", "status", "why", "set", "reset"])
 def test_players_may_not_order_anything(verb: str) -> None:
     session = begun(Mode.KOTH, "abc|d")
     before = session.memory
-    assert play(session, [(1.0, command(verb, admin=False))]) == [tell(Text(Phrase.REFUSED_ADMIN))]
+    assert play(session, [(1.0, command(verb, "b", admin=False))]) == [tell(Text(Phrase.REFUSED_ADMIN))]
     assert session.memory == before
 
 
-def test_a_word_that_is_no_command_is_unknown_to_players_too() -> None:
-    event = command("nonsense", admin=False)
-    assert play(begun(Mode.KOTH, "abc|d"), [(1.0, event)]) == [tell(Text(Phrase.UNKNOWN_COMMAND, ("nonsense",)))]
-
-
-@pytest.mark.parametrize("words", [("nonsense",), ("scramble", "soon"), ()])
-def test_an_unknown_command_is_named_in_the_answer(words: tuple[str, ...]) -> None:
-    answered = play(begun(Mode.KOTH, "ab|cd"), [(1.0, command(*words))])
-    assert answered == [tell(Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),)))]
-
-
-def test_the_console_is_answered_at_the_console() -> None:
-    assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, command("nonsense", by=None))]) == [
-        Tell(None, (Text(Phrase.UNKNOWN_COMMAND, ("nonsense",)),))
-    ]
+@pytest.mark.parametrize(
+    ("words", "by", "admin"),
+    [
+        (("nonsense",), "a", True),
+        (("nonsense",), "a", False),
+        (("nonsense",), None, True),
+        (("scramble", "soon"), "a", True),
+        (("move",), "a", True),
+        ((), "a", True),
+    ],
+)
+def test_an_unknown_command_is_named_in_the_answer_to_who_gave_it(
+    words: tuple[str, ...], by: str | None, admin: bool
+) -> None:
+    event = command(*words, by=by, admin=admin)
+    unknown = Tell(event.by, (Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),)),))
+    assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [unknown]
 
 
 # Scramble now.
@@ -119,10 +123,11 @@ def test_scramble_now_waits_for_the_next_round_start_in_arena_and_when_no_round_
     assert play(begun(mode, "ab|cd", phase=phase), [(1.0, command("scramble", "now"))]) == DUE
 
 
-def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> None:
+@pytest.mark.parametrize("when", ["now", "dry"])
+def test_scramble_now_and_a_dry_run_need_the_least_number_of_players(when: str) -> None:
     session = begun(Mode.KOTH, "ab|c")
     refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "3"))
-    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(refusal)]
+    assert play(session, [(1.0, command("scramble", when))]) == [tell(refusal)]
     assert session.memory.pending is None
 
 
@@ -168,19 +173,15 @@ def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -
     assert session.memory.pending is None
 
 
-def test_no_player_is_moved_singly_while_all_are_being_placed() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    question = asked(session, (1.0, command("scramble", "now")))
-    play(session, [(1.1, e.SplitSolved(question, split("ac|bd"), 0.0, Outlook.alone(0.6), Outlook.alone(0.5)))])
-    assert not of(AskMoves, play(session, [(1.2, e.SideChanged(1.2, ids("c")[0], A))]))
-
-
-def test_a_move_that_is_under_way_is_cancelled_by_a_scramble() -> None:
+def test_a_move_that_is_under_way_is_cancelled_by_a_scramble_and_none_is_ordered_while_all_are_placed() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     (move,) = moves(play(session, [(1.0, solved(_open_question(session)))]))
     question = asked(session, (2.0, command("scramble", "now")))
     order = assigned(play(session, [(2.1, solved(question))]))
     assert Cancel(move.order) in play(session, [(2.2, e.OrderDone(2.2, order.order))])
+    other = begun(Mode.KOTH, "abc|def")
+    play(other, [(1.0, solved(asked(other, (1.0, command("scramble", "now")))))])
+    assert not of(AskMoves, play(other, [(1.2, e.SideChanged(1.2, ids("f")[0], A))]))
 
 
 def _open_question(session: Session) -> AskMoves:
@@ -192,15 +193,16 @@ def _open_question(session: Session) -> AskMoves:
 # Scramble next, dry, cancel.
 
 
-def test_scramble_next_is_carried_out_at_the_next_round_start() -> None:
+def test_scramble_next_is_carried_out_at_the_next_round_start_or_in_the_freeze_that_runs() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     assert play(session, [(1.0, command("scramble", "next"))]) == DUE
+    assert play(session, [(1.5, command("scramble", "next"))]) == [tell(ANNOUNCED)], "it is due already"
     assert asked(session, (2.0, started("ab|cd", 2.0))).reason == ADMIN
-
-
-def test_scramble_next_in_the_freeze_time_is_carried_out_in_it() -> None:
-    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
-    assert asked(session, (1.0, command("scramble", "next"))).moment is Moment.FREEZE
+    frozen = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
+    question = asked(frozen, (1.0, command("scramble", "next")))
+    assert question.moment is Moment.FREEZE
+    play(frozen, [(1.1, command("scramble", "cancel"))])
+    assert play(frozen, [(1.2, solved(question))]) == [], "a cancel settles the question that is open"
 
 
 @pytest.mark.parametrize(
@@ -225,116 +227,81 @@ def test_a_dry_run_shows_the_proposal_and_orders_nothing(
     assert session.state.asked is None
 
 
-def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
+def test_a_dry_run_asks_what_the_next_scramble_would_ask_and_says_where_there_is_no_answer() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry", by=None)))
     assert (question.purpose, question.reason, question.by, question.dry) == (Purpose.SCRAMBLE, ADMIN, None, True)
+    assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [Tell(None, (Text(Phrase.NO_ANSWER),))]
     play(session, [(2.0, ended(finished("r1", A, captures=(1, 0)), 2.0))])
     assert asked(session, (3.0, command("scramble", "dry"))).reason == Text(Phrase.REASON_NO_CAPTURE)
 
 
-def test_a_dry_run_needs_as_many_players_as_a_scramble() -> None:
-    refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "2"))
-    assert play(begun(Mode.KOTH, "a|b"), [(1.0, command("scramble", "dry"))]) == [tell(refusal)]
-
-
-def test_a_dry_run_without_an_answer_says_so() -> None:
+def test_cancel_drops_a_pending_scramble_and_tells_all_players_and_who_does_not_read_the_chat() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    question = asked(session, (1.0, command("scramble", "dry")))
-    assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [tell(Text(Phrase.NO_ANSWER))]
-
-
-def test_cancel_drops_a_pending_scramble_and_tells_all_players() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, command("scramble", "next"))])
     text = Text(Phrase.SCRAMBLE_CANCELLED)
-    assert play(session, [(2.0, command("scramble", "cancel"))]) == [LogDecision("cancel", ADMIN), Say(text)]
+    cancelled = [LogDecision("cancel", ADMIN), Say(text)]
+    play(session, [(1.0, command("scramble", "next"))])
+    assert play(session, [(2.0, command("scramble", "cancel"))]) == cancelled
     assert session.memory.pending is None
     assert play(session, [(3.0, command("scramble", "cancel"))]) == [tell(Text(Phrase.NOTHING_PENDING))]
+    assert play(session, [(4.0, command("scramble", "next", by=None))]) == [Tell(None, (ANNOUNCED,)), *DUE]
+    assert play(session, [(5.0, command("scramble", "cancel", by=None))]) == [Tell(None, (text,)), *cancelled]
 
 
-def test_who_does_not_read_the_chat_is_answered_with_what_all_players_read() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    answer = Tell(None, (ANNOUNCED,))
-    assert play(session, [(1.0, command("scramble", "next", by=None))]) == [answer, *DUE]
-    cancelled = play(session, [(2.0, command("scramble", "cancel", by=None))])
-    assert of(Tell, cancelled) == [Tell(None, (Text(Phrase.SCRAMBLE_CANCELLED),))]
-
-
-def test_an_admin_who_orders_what_is_due_already_reads_that_it_is() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, command("scramble", "next"))])
-    assert play(session, [(2.0, command("scramble", "next"))]) == [tell(ANNOUNCED)]
-
-
-def test_cancel_settles_a_question_that_is_open() -> None:
-    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
-    question = asked(session, (1.0, command("scramble", "next")))
-    play(session, [(1.1, command("scramble", "cancel"))])
-    assert play(session, [(1.2, solved(question))]) == []
-
-
-def test_cancel_leaves_arenas_equal_sides_alone() -> None:
+@pytest.mark.parametrize(
+    ("text", "first", "then"),
+    [
+        ("abc|d", Purpose.SCRAMBLE, [Purpose.EQUAL_SIDES]),
+        ("ab||c", Purpose.EQUAL_SIDES, []),
+    ],
+    ids=["asked for instead", "being solved"],
+)
+def test_cancel_leaves_arenas_equal_sides_alone(text: str, first: Purpose, then: list[Purpose]) -> None:
     session = begun(Mode.ARENA, "ab|cd", phase=e.Phase.OVER)
     play(session, [(0.0, ended(finished("r1", A, mode=Mode.ARENA)))])
-    question = asked(session, (1.0, started("abc|d", 1.0)))
-    assert question.purpose is Purpose.SCRAMBLE
-    instead = asked(session, (1.1, command("scramble", "cancel")))
-    assert instead.purpose is Purpose.EQUAL_SIDES
-
-
-def test_cancel_does_not_ask_again_for_equal_sides_that_are_being_solved() -> None:
-    session = begun(Mode.ARENA, "ab|cd", phase=e.Phase.OVER)
-    play(session, [(0.0, ended(finished("r1", A, mode=Mode.ARENA)))])
-    question = asked(session, (1.0, started("ab||c", 1.0)))
-    assert question.purpose is Purpose.EQUAL_SIDES
-    assert not of(AskSplit, play(session, [(1.1, command("scramble", "cancel"))]))
-    assert of(Assign, play(session, [(1.2, solved(question))]))
+    question = asked(session, (1.0, started(text, 1.0)))
+    assert question.purpose is first
+    instead = of(AskSplit, play(session, [(1.1, command("scramble", "cancel"))]))
+    assert [each.purpose for each in instead] == then  # type: ignore[union-attr]
+    assert then or of(Assign, play(session, [(1.2, solved(question))]))
 
 
 # Balance.
 
 
-def test_balance_closes_a_gap_even_in_the_last_seconds_of_a_round() -> None:
+def test_balance_closes_one_gap_even_in_the_last_seconds_of_a_round() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, seen("abcd|ef", ends_in=5.0))])
     assert not of(AskMoves, play(session, [(1.1, e.Heartbeat(1.1))]))
     question = the(AskMoves, play(session, [(1.2, command("balance"))]))
     assert moves(play(session, [(1.3, e.SummariesLoaded(())), (1.4, solved(question))]))
     assert not of(Cancel, play(session, [(1.5, e.Heartbeat(1.5))]))
+    play(session, [(1.6, seen("abc|def", ends_in=5.0))])
+    assert not of(AskMoves, play(session, [(1.7, seen("abcd|ef", ends_in=5.0))]))
 
 
-def test_an_admins_balance_is_for_one_gap_only() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, seen("abcd|ef", ends_in=5.0)), (1.1, command("balance")), (1.2, seen("abc|def", ends_in=5.0))])
-    assert not of(AskMoves, play(session, [(1.3, seen("abcd|ef", ends_in=5.0))]))
-
-
-def test_balance_works_where_autobalance_is_switched_off() -> None:
+def test_balance_works_where_autobalance_is_switched_off_and_spares_recently_moved_players_too() -> None:
     session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
+    session.state.memory = replace(session.memory, moved={ids("a")[0]: 0.0})
     assert not of(AskMoves, play(session, [(1.0, e.Heartbeat(1.0))]))
-    effects = play(session, [(1.1, command("balance"))])
-    assert [type(effect) for effect in effects] == [AskMoves]
+    (question,) = play(session, [(1.1, command("balance"))])
+    assert isinstance(question, AskMoves)
+    assert question.movable == ids("bcd")
     assert session.state.gap_since == 1.1
 
 
-def test_balance_spares_recently_moved_players_too() -> None:
-    session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
-    session.state.memory = replace(session.memory, moved={ids("a")[0]: 0.0})
-    question = the(AskMoves, play(session, [(1.0, command("balance"))]))
-    assert question.movable == ids("bcd")
-
-
-@pytest.mark.parametrize(("text", "phase"), [("ab|c", e.Phase.RUNNING), ("abcd|ef", e.Phase.OVER)])
-def test_balance_with_nothing_to_balance_says_so(text: str, phase: e.Phase) -> None:
-    session = begun(Mode.KOTH, text, phase=phase)
-    assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.NOTHING_TO_BALANCE))]
-
-
-def test_balance_says_why_a_gap_stays_and_not_that_the_sides_are_even() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, seen("abcd|ef", immune="abcd"))])
-    assert play(session, [(2.0, command("balance"))]) == [tell(Text(Phrase.GAP_STAYS, ("4", "2")))]
+@pytest.mark.parametrize(
+    ("text", "phase", "immune", "why"),
+    [
+        ("ab|c", e.Phase.RUNNING, "", Text(Phrase.NOTHING_TO_BALANCE)),
+        ("abcd|ef", e.Phase.OVER, "", Text(Phrase.NOTHING_TO_BALANCE)),
+        ("abcd|ef", e.Phase.RUNNING, "abcd", Text(Phrase.GAP_STAYS, ("4", "2"))),
+    ],
+)
+def test_balance_that_moves_nobody_says_why(text: str, phase: e.Phase, immune: str, why: Text) -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=phase)
+    play(session, [(1.0, seen(text, immune=immune))])
+    assert play(session, [(2.0, command("balance"))]) == [tell(why)]
 
 
 @pytest.mark.parametrize("words", [("balance",), ("move", "b")])
@@ -346,9 +313,9 @@ def test_in_arena_nobody_is_moved_because_each_rounds_sides_are_made_anew(words:
 # One player.
 
 
-def moved(player: str, side: str, by: str | None = "a") -> Tell:
+def moved(player: str, side: str) -> Tell:
     """What the admin reads of a move that is ordered."""
-    return Tell(by and PlayerId(by), (Text(Phrase.MOVED_BY_ADMIN, (f"@{player}", side)),))
+    return tell(Text(Phrase.MOVED_BY_ADMIN, (f"@{player}", side)))
 
 
 def test_an_admin_moves_one_player_now_and_they_are_locked_and_count_as_moved() -> None:
@@ -364,18 +331,13 @@ def test_an_admin_moves_one_player_now_and_they_are_locked_and_count_as_moved() 
     assert roster_text(session.state.roster) == "ac|bde"
 
 
-def test_a_gap_that_the_move_opens_is_closed_by_another_player() -> None:
+def test_a_gap_that_the_move_opens_is_closed_by_another_and_all_read_of_an_order_from_outside_the_game() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, command("move", "b"))])
-    question = the(AskMoves, play(session, [(2.0, e.OrderDone(2.0, OrderId("o1")))]))
-    assert (question.larger_side, question.movable) == (B, ids("cd"))
-
-
-def test_of_an_order_from_outside_the_game_all_players_read() -> None:
-    session = begun(Mode.KOTH, "abc|de")
     play(session, [(1.0, e.Commanded(1.0, ("move", "b"), None, admin=True, outside=True))])
-    says = of(Say, play(session, [(2.0, e.OrderDone(2.0, OrderId("o1")))]))
-    assert says == [Say(Text(Phrase.MOVED_BY_ADMIN, ("@b", "BLU")))]
+    effects = play(session, [(2.0, e.OrderDone(2.0, OrderId("o1")))])
+    assert of(Say, effects) == [Say(Text(Phrase.MOVED_BY_ADMIN, ("@b", "BLU")))]
+    question = the(AskMoves, effects)
+    assert (question.larger_side, question.movable) == (B, ids("cd"))
 
 
 @pytest.mark.parametrize(
@@ -414,20 +376,13 @@ def test_a_move_that_the_script_could_not_carry_out_is_told_and_logged(
     assert session.memory.moved == {}
 
 
-def test_no_player_and_no_admin_moves_nobody() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("move"))]) == [tell(Text(Phrase.UNKNOWN_COMMAND, ("move",)))]
-    refused = play(session, [(2.0, command("move", "b", admin=False))])
-    assert refused == [tell(Text(Phrase.REFUSED_ADMIN))]
-
-
 # On and off.
 
 
-def test_while_switched_off_nothing_is_ordered_and_a_scramble_stays_pending() -> None:
+def test_while_switched_off_nothing_is_ordered_and_a_scramble_stays_pending_until_it_is_on_again() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
-    off = Text(Phrase.SWITCHED_OFF)
+    off, on = Text(Phrase.SWITCHED_OFF), Text(Phrase.SWITCHED_ON)
     assert play(session, [(2.0, command("off"))]) == [tell(off), LogDecision("switch", off)]
     script = [
         (3.0, ended(finished("r1", A), 3.0)),
@@ -435,31 +390,21 @@ def test_while_switched_off_nothing_is_ordered_and_a_scramble_stays_pending() ->
         (5.0, went_live("r2", "abcd|ef", 5.0)),
     ]
     assert not of((AskSplit, Assign, AskMoves), play(session, script))
-    assert session.memory.pending == ADMIN
-    assert not session.memory.enabled
+    assert (session.memory.pending, session.memory.enabled) == (ADMIN, False)
+    wish = play(session, [(6.0, e.SideWanted(6.0, ids("g")[0], A))])
+    assert without_loads(wish) == [Place(ids("g")[0], A, Text(Phrase.REASON_ALLOWED))]
+    play(session, [(7.0, started("ab|cd", 7.0))])
+    assert play(session, [(8.0, command("on"))]) == [tell(on), LogDecision("switch", on)]
+    assert of(AskSplit, play(session, [(8.1, e.Heartbeat(8.1))]))
 
 
-def test_switching_off_cancels_moves_that_are_under_way() -> None:
+def test_switching_off_cancels_moves_that_are_under_way_and_switching_on_does_not() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     (move,) = moves(play(session, [(1.0, solved(_open_question(session)))]))
-    assert play(session, [(2.0, command("off"))])[-1] == Cancel(move.order)
-    assert session.deadline() is None
-
-
-def test_switching_on_a_server_that_is_on_cancels_no_moves() -> None:
-    session = begun(Mode.KOTH, "abcd|ef")
-    moved = moves(play(session, [(1.0, solved(_open_question(session)))]))
-    assert len(moved) == 1
     assert not of(Cancel, play(session, [(2.0, command("on"))]))
-    assert list(session.state.moves.values()) == moved
-
-
-def test_a_pending_scramble_is_carried_out_after_switching_on_again() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, command("scramble", "next")), (2.0, command("off")), (3.0, started("ab|cd", 3.0))])
-    on = Text(Phrase.SWITCHED_ON)
-    assert play(session, [(4.0, command("on"))]) == [tell(on), LogDecision("switch", on)]
-    assert of(AskSplit, play(session, [(4.1, e.Heartbeat(4.1))]))
+    assert list(session.state.moves.values()) == [move]
+    assert play(session, [(3.0, command("off"))])[-1] == Cancel(move.order)
+    assert session.deadline() is None
 
 
 @pytest.mark.parametrize("words", [("scramble",), ("scramble", "now"), ("shuffle", "next")], ids=" ".join)
@@ -472,13 +417,6 @@ def test_who_orders_a_scramble_while_it_is_off_reads_that_it_is_off(words: tuple
     console = begun(Mode.KOTH, "ab|cd")
     answer = Tell(None, (ANNOUNCED, off))
     assert play(console, [(1.0, command("off", by=None)), (2.0, command(*words, by=None))])[-3:] == [answer, *DUE]
-
-
-def test_a_player_who_wants_a_side_while_it_is_off_gets_it() -> None:
-    session = begun(Mode.KOTH, "ab|c")
-    play(session, [(1.0, command("off"))])
-    (place,) = without_loads(play(session, [(2.0, e.SideWanted(2.0, ids("d")[0], A))]))
-    assert (place.side, place.reason) == (A, Text(Phrase.REASON_ALLOWED))  # type: ignore[union-attr]
 
 
 def test_in_sudden_death_a_scramble_waits_for_the_next_round_and_a_gap_stays() -> None:
@@ -504,3 +442,61 @@ def test_a_split_that_is_solved_after_sudden_death_began_is_ordered_in_the_next_
     solved = answer(asked, dict.fromkeys(ids("abcdef"), 2000.0))  # type: ignore[arg-type]
     assert of(Assign, play(session, [(2.1, solved)])) == []
     assert session.memory.pending is not None
+
+
+# A server whose script is not trusted takes no admin's commands from the game: `admin_commands = false`.
+
+UNTRUSTED = Rules(admin_commands=False)
+CHANGES = [
+    ("set", "76561197960287930", "4321"),
+    ("reset", "76561197960287930"),
+    ("scramble",),
+    ("scramble", "next"),
+    ("scramble", "cancel"),
+    ("balance",),
+    ("move", "b"),
+    ("on",),
+    ("off",),
+]
+
+
+@pytest.mark.parametrize("words", CHANGES, ids=" ".join)
+@pytest.mark.parametrize("by", ["a", None], ids=["player", "console"])
+def test_a_command_that_changes_something_is_refused_and_written_down(words: tuple[str, ...], by: str | None) -> None:
+    session = begun(Mode.KOTH, "abc|d", rules=UNTRUSTED)
+    before = session.memory
+    event = command(*words, by=by)
+    refused = Text(Phrase.REFUSED_IN_GAME, (" ".join(words),))
+
+    assert play(session, [(1.0, event)]) == [
+        Tell(event.by, (refused,)),
+        LogDecision("refused", refused, players=ids(by or "")),
+    ]
+    assert session.memory == before
+
+
+@pytest.mark.parametrize("words", CHANGES, ids=" ".join)
+def test_the_admin_interface_may_give_every_command(words: tuple[str, ...]) -> None:
+    outside = replace(command(*words, by=None), outside=True)
+    trusted, untrusted = (begun(Mode.KOTH, "abc|d", rules=rules) for rules in (Rules(), UNTRUSTED))
+    assert play(untrusted, [(1.0, outside)]) == play(trusted, [(1.0, outside)])
+
+
+@pytest.mark.parametrize("verb", ["rating", "rank", "top", "teams", "status", "why"])
+def test_look_ups_remain(verb: str) -> None:
+    event = command(verb)
+    assert play(begun(Mode.KOTH, "ab|cd", rules=UNTRUSTED), [(1.0, event)]) == [LookUp(event)]
+
+
+def test_players_still_vote_and_hear_that_the_rest_is_for_admins() -> None:
+    asked = [command("vote", admin=False), command("scramble", admin=False)]
+    trusted, untrusted = (begun(Mode.KOTH, "abcd|efgh", rules=rules) for rules in (Rules(), UNTRUSTED))
+    script: list[tuple[float, e.Event]] = [(1.0, each) for each in asked]
+    assert play(untrusted, script) == play(trusted, script)
+
+
+def test_a_long_command_is_quoted_in_part() -> None:
+    session = begun(Mode.KOTH, "ab|cd", rules=UNTRUSTED)
+    (tell, _) = play(session, [(1.0, command("set", "x" * 128))])
+    assert isinstance(tell, Tell)
+    assert len(tell.lines[0].args[0]) == LONGEST_QUOTE

@@ -18,7 +18,7 @@ from equipoise.core.model import STEAM_ID_BASE, Entry, Mode, PlayerId, Roster, S
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from tests.core.game import Game
-from tests.core.scripts import A, B, command, ended, finished, ids, of, the
+from tests.core.scripts import A, B, command, ended, finished, ids, the
 
 
 def friend(game: Game, by: str, *words: str) -> list[Effect]:
@@ -67,12 +67,14 @@ def test_an_invitation_lapses_and_one_who_asks_again_is_not_shown_again() -> Non
     assert together(game) == {"ab"}
 
 
-def test_friends_of_friends_are_one_group_and_a_fifth_is_refused() -> None:
-    game = befriended(Game(Mode.NS2, "abc|def"), "ab", "bc", "cd")
-    assert together(game) == {"abcd"}
+def test_friends_of_friends_are_one_group_and_a_fifth_is_refused_also_by_an_older_invitation() -> None:
     full = Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),))
-    assert friend(game, "e", "a") == [told("e", full)]
-    assert friend(game, "d", "e") == [told("d", full)]
+    game = befriended(Game(Mode.NS2, "abc|def"), "ab")
+    friend(game, "e", "a")
+    befriended(game, "cd", "bc")
+    assert together(game) == {"abcd"}
+    for by, other in ("ea", "de", "ae"):
+        assert friend(game, by, other) == [told(by, full)]
     assert together(game) == {"abcd"}
 
 
@@ -81,14 +83,6 @@ def test_open_invitations_count_so_that_one_player_cannot_ask_everybody() -> Non
     for other in "bcd":
         friend(game, "a", other)
     assert friend(game, "a", "e") == [told("a", Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),)))]
-
-
-def test_a_group_that_filled_up_meanwhile_is_not_joined_by_an_older_invitation() -> None:
-    game = befriended(Game(Mode.NS2, "abc|def"), "ab")
-    friend(game, "e", "a")
-    befriended(game, "cd", "bc")
-    assert friend(game, "a", "e") == [told("a", Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),)))]
-    assert together(game) == {"abcd"}
 
 
 def test_a_player_sees_their_group_and_leaves_it_alone() -> None:
@@ -103,32 +97,20 @@ def test_a_player_sees_their_group_and_leaves_it_alone() -> None:
     assert friend(game, "a") == [told("a", Text(Phrase.FRIEND_NONE), usage)]
 
 
-def test_none_withdraws_open_invitations_too() -> None:
+def test_none_withdraws_open_invitations_too_and_one_that_is_made_again_is_read_once_in_five_minutes() -> None:
     game = Game(Mode.NS2, "ab|cd")
     friend(game, "a", "b")
-    friend(game, "a", "none")
-    friend(game, "b", "a")
-    assert together(game) == set()
-
-
-def test_an_invitation_that_is_withdrawn_and_made_again_is_read_once_in_five_minutes() -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    friend(game, "a", "b")
-    for by, words in (("a", "none"), ("a", "b"), ("b", "a"), ("b", "none"), ("a", "none")):
+    for by, words in (("a", "none"), ("b", "a"), ("a", "none"), ("b", "none")):
         friend(game, by, words)
+    assert together(game) == set()
     asks = told("b", Text(Phrase.FRIEND_ASKS, ("@a",)))
     assert asks not in friend(game, "a", "b")
     assert told("c", Text(Phrase.FRIEND_ASKS, ("@a",))) in friend(game, "a", "c"), "another pair"
     game.now += INVITATION_MINUTES * 60
     assert asks in friend(game, "a", "b")
-
-
-def test_who_read_an_invitation_before_it_was_withdrawn_may_accept_the_next() -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    for words in ("b", "none", "b"):
-        friend(game, "a", words)
-    friend(game, "b", "a")
-    assert together(game) == {"ab"}
+    for by, words in (("a", "none"), ("a", "b"), ("b", "a")):
+        friend(game, by, words)
+    assert together(game) == {"ab"}, "who read it before it was withdrawn may accept the next"
 
 
 @pytest.mark.parametrize(
@@ -158,12 +140,9 @@ def test_a_friend_is_named_by_account_number_as_well() -> None:
 
 def test_a_friend_who_left_or_is_afk_is_in_no_shuffle_and_comes_back_to_the_group() -> None:
     game = befriended(Game(Mode.NS2, "abc|d"), "ab", "bc")
-    game.change("ac|d||b")
-    assert together(game) == {"ac"}, "b watches"
-    game.change("a|d")
-    assert together(game) == set()
-    game.change("abc|d")
-    assert together(game) == {"abc"}
+    for text, here in (("ac|d||b", {"ac"}), ("a|d", set()), ("abc|d", {"abc"})):
+        game.change(text)
+        assert together(game) == here
 
 
 names = st.sampled_from(ids("abcdefgh"))
@@ -214,8 +193,8 @@ def test_squads_that_the_script_tells_are_not_replaced_and_a_late_round_gets_non
 SKILLS = {"a": 2600.0, "b": 2500.0, "c": 2000.0, "d": 1900.0, "e": 1800.0, "f": 1600.0, "g": 1500.0, "h": 1400.0}
 
 
-def koth(text: str, *pairs: str, ratings: dict[str, float] | None = None, rules: Rules | None = None) -> Game:
-    return befriended(Game(Mode.KOTH, text, SKILLS if ratings is None else ratings, rules), *pairs)
+def koth(text: str, *pairs: str, ratings: dict[str, float] | None = None) -> Game:
+    return befriended(Game(Mode.KOTH, text, SKILLS if ratings is None else ratings), *pairs)
 
 
 def scrambled(game: Game) -> list[Effect]:
@@ -229,39 +208,24 @@ def side_of(game: Game, letter: str) -> Side | None:
     return entry.side
 
 
-@pytest.mark.parametrize("pair", ["ae", "ah", "cd", "gh"])
-def test_a_scramble_keeps_friends_on_one_side_and_without_them_it_would_not(pair: str) -> None:
-    texts = ("aceg|bdfh", "abcd|efgh", "adeh|bcfg", "abgh|cdef")
-    parts = [text for text in texts if side_of(scrambled_game(koth(text)), pair[0]) is not side_after(text, pair[1])]
-    assert parts, "some scramble parts these two where they are no friends"
-    for text in texts:
-        game = scrambled_game(koth(text, pair))
-        assert side_of(game, pair[0]) is side_of(game, pair[1])
-        assert not [each for each in game.effects if parted_line(each)]
-
-
-def scrambled_game(game: Game) -> Game:
-    scrambled(game)
-    return game
-
-
-def side_after(text: str, letter: str) -> Side | None:
-    return side_of(scrambled_game(koth(text)), letter)
+@pytest.mark.parametrize("known", [True, False], ids=["", "where the rules know no friends"])
+def test_a_scramble_is_asked_to_keep_friends_together_unless_the_rules_know_none_and_the_word_says_so(
+    known: bool,
+) -> None:
+    game = koth("abcd|efgh", "ae")
+    game.session.use(Rules(friends=known))
+    assert known or friend(game, "a", "b") == [told("a", Text(Phrase.FRIEND_OFF))]
+    effects = scrambled(game)
+    groups = (frozenset(ids("ae")),) if known else ()
+    assert the(AskSplit, effects).groups == groups
+    assert not known or side_of(game, "a") is side_of(game, "e")
+    assert not [each for each in effects if parted_line(each)]
+    squads = recorded([*game.open(), *game.end(Side.A)]).round.squads
+    assert squads == ((ids("ae"),) if known else ())
 
 
 def parted_line(effect: Effect) -> bool:
     return isinstance(effect, Tell) and any(line.phrase is Phrase.FRIEND_PARTED for line in effect.lines)
-
-
-def test_friends_whom_only_uneven_teams_would_keep_together_are_parted_and_each_reads_from_whom() -> None:
-    strong = {"a": 6000.0, "b": 6000.0}
-    game = koth("ab|cdef", "ab", ratings=strong)
-    effects = scrambled(game)
-    assert side_of(game, "a") is not side_of(game, "b")
-    assert [each for each in effects if parted_line(each)] == [
-        told("a", Text(Phrase.FRIEND_PARTED, ("@b",))),
-        told("b", Text(Phrase.FRIEND_PARTED, ("@a",))),
-    ]
 
 
 def test_of_a_group_that_is_parted_each_reads_only_of_those_on_the_other_side() -> None:
@@ -287,17 +251,6 @@ def test_friends_who_leave_in_the_freeze_are_no_reason_for_anything() -> None:
     assert together(game) == set()
 
 
-def test_where_the_rules_know_no_friends_nobody_is_one_and_the_word_says_so() -> None:
-    rules = Rules(friends=False)
-    game = koth("abcd|efgh", rules=rules)
-    assert friend(game, "a", "b") == [told("a", Text(Phrase.FRIEND_OFF))]
-    known = koth("abcd|efgh", "ab")
-    known.session.use(rules)
-    (ask,) = of(AskSplit, [each for each in scrambled(known) if isinstance(each, AskSplit)])
-    assert ask.groups == ()
-    assert recorded([*known.open(), *known.end(Side.A)]).round.squads == ()
-
-
 def test_a_watching_player_may_have_friends_and_the_console_none() -> None:
     game = koth("ab|cd||e")
     friend(game, "e", "a")
@@ -308,35 +261,29 @@ def test_a_watching_player_may_have_friends_and_the_console_none() -> None:
     assert game.happens(command("friend", "a", by=None)) == refusal
 
 
-def test_autobalance_is_told_who_plays_beside_a_friend() -> None:
+def test_autobalance_is_told_who_plays_beside_a_friend_and_such_friends_count_twice_where_sides_are_too_uneven() -> (
+    None
+):
     game = koth("abcde|fgh", "ab", "fg")
     game.start()
-    ask = the(AskMoves, game.open())
-    assert ask.friends == frozenset("ab")
+    assert the(AskMoves, game.open()).friends == frozenset("ab")
+    assert [with_friends(game.session.state, side) for side in Side] == [frozenset("ab"), frozenset("fg")]
 
 
-def test_a_joiner_goes_beside_their_friend_while_the_sides_stay_even() -> None:
-    game = koth("ab|cd||e", "ae", ratings={})
+@pytest.mark.parametrize(
+    ("text", "ratings", "wanted", "side", "reason"),
+    [
+        ("ab|cd||e", {}, Side.B, Side.A, Phrase.REASON_JOIN_FRIEND),
+        ("ab|cd||e", {"a": 2400.0, "e": 2400.0}, Side.A, Side.B, Phrase.REASON_JOIN_WEAKER),
+        ("abf|cd||e", {}, Side.A, Side.B, Phrase.REASON_JOIN_SMALLER),
+    ],
+    ids=["beside their friend", "while the sides stay even", "to the smaller side all the same"],
+)
+def test_a_joiner_goes_beside_their_friend_while_the_sides_stay_even(
+    text: str, ratings: dict[str, float], wanted: Side, side: Side, reason: Phrase
+) -> None:
+    game = koth(text, "ae", ratings=ratings)
     game.start()
     game.open()
-    place = the(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.B)))
-    assert (place.side, place.reason) == (Side.A, Text(Phrase.REASON_JOIN_FRIEND))
-    uneven = koth("ab|cd||e", "ae", ratings={"a": 2400.0, "e": 2400.0})
-    uneven.start()
-    uneven.open()
-    place = the(Place, uneven.happens(e.SideWanted(uneven.now, PlayerId("e"), Side.A)))
-    assert (place.side, place.reason) == (Side.B, Text(Phrase.REASON_JOIN_WEAKER))
-
-
-def test_a_joiner_with_a_friend_goes_to_the_smaller_side_all_the_same() -> None:
-    game = koth("abf|cd||e", "ae")
-    game.start()
-    game.open()
-    place = the(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), Side.A)))
-    assert (place.side, place.reason) == (Side.B, Text(Phrase.REASON_JOIN_SMALLER))
-
-
-def test_friends_count_twice_where_sides_are_too_uneven() -> None:
-    game = koth("abcd|efgh", "ab")
-    assert with_friends(game.session.state, Side.A) == frozenset("ab")
-    assert with_friends(game.session.state, Side.B) == frozenset()
+    place = the(Place, game.happens(e.SideWanted(game.now, PlayerId("e"), wanted)))
+    assert (place.side, place.reason) == (side, Text(reason))

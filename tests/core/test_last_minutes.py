@@ -9,13 +9,13 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit
 from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
-from equipoise.core.events import Phase
 from equipoise.core.model import Mode, PlayerId
 from equipoise.core.phrases import Phrase
 from equipoise.core.phrases import Text as Line
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from tests.core.scripts import A, begun, command, ended, finished, of, play, roster, seen, started, the
+from equipoise.core.triggers import Tally
+from tests.core.scripts import A, begun, command, ended, finished, hello, of, play, roster, seen, started, the
 from tests.core.uneven import FIRST, solve
 
 TWO = replace(Rules(), last_minutes=2.0)
@@ -43,10 +43,15 @@ def test_no_trigger_makes_a_scramble_due_in_the_last_two_minutes(left: float, du
     assert (session.memory.pending is not None) == due
 
 
-def test_without_a_time_limit_or_with_zero_minutes_nothing_ends() -> None:
-    for session in (begun(Mode.KOTH, "abcd|efgh", rules=TWO), session_with(0.0, rules=Rules())):
+def test_without_a_time_limit_with_zero_minutes_or_on_a_map_that_is_made_longer_nothing_ends() -> None:
+    longer = session_with(60.0)
+    assert longer.state.map_ends
+    play(longer, [(1.0, e.RosterSeen(1.0, roster("abcd|efgh"), map_ends_in=900.0))])
+    for session in (begun(Mode.KOTH, "abcd|efgh", rules=TWO), session_with(0.0, rules=Rules()), longer):
         play(session, [shutout(100.0)])
         assert session.memory.pending == STREAK
+    play(longer, [(101.0, seen("abcd|efgh"))])
+    assert longer.state.map_ends_at is None
 
 
 def test_what_is_due_when_they_begin_is_dropped_and_all_read_it() -> None:
@@ -68,44 +73,29 @@ def test_a_split_that_is_under_way_when_they_begin_is_carried_out() -> None:
 
 def test_the_end_of_waiting_scrambles_all_the_same_because_the_map_has_its_whole_time_again() -> None:
     session = Session(TWO)
-    play(session, [(0.0, waiting()), (0.0, e.RosterSeen(0.0, roster("ab|cd"), map_ends_in=30.0))])
+    play(session, [(0.0, hello(waiting=True)), (0.0, e.RosterSeen(0.0, roster("ab|cd"), map_ends_in=30.0))])
     play(session, [(20.0, e.WaitingEnded(20.0)), (21.0, e.Heartbeat(21.0))])
     assert session.memory.pending == Line(Phrase.REASON_WAITING_ENDED)
 
 
-def waiting() -> e.Hello:
-    """The hello of a script whose server waits for players."""
-    return e.Hello(0.0, "s1", "this map", Mode.KOTH, Phase.IDLE, waiting=True)
-
-
 def test_nobody_may_ask_for_a_vote_and_one_that_runs_is_withdrawn() -> None:
     session = session_with(130.0, "abcdef|ghijkl")
-    ask = [(1.0, command("vote", by=letter, admin=False)) for letter in "abcd"]
-    vote = the(OpenVote, _counted(session, ask))
+    # After two wins in a row every voice counts without the chance being asked for.
+    session.state.memory = replace(session.memory, tally=Tally(2, 2, A, 2))
+    vote = the(OpenVote, play(session, [(1.0, command("vote", by=letter, admin=False)) for letter in "abcd"]))
     assert of(Cancel, play(session, [(10.0, e.Heartbeat(10.0))])) == [Cancel(vote.order)]
     assert play(session, [(11.0, command("vote", by="a", admin=False))]) == [Tell(PlayerId("a"), (MAP_ENDS,))]
 
 
-def _counted(session: Session, script: list[tuple[float, e.Event]]) -> list[object]:
-    """Play it after two wins in a row, when every voice counts without the chance being asked for."""
-    state = session.state
-    state.memory = replace(state.memory, tally=replace(state.memory.tally, streak=2, streak_side=A))
-    return list(play(session, script))
-
-
-def test_a_gap_stays_open_and_the_log_says_why_once() -> None:
-    session = session_with(125.0)
-    kept = LogDecision("kept", Line(Phrase.GAP_MAP_ENDS, ("4", "2")))
-    effects = play(session, [(10.0, e.RosterSeen(10.0, roster("abcd|ef"), map_ends_in=115.0)), (11.0, e.Heartbeat())])
-    assert of((LogDecision, AskMoves), effects) == [kept]
-
-
-def test_a_move_that_was_not_carried_out_before_they_begin_is_cancelled() -> None:
+def test_a_move_that_was_not_carried_out_before_they_begin_is_cancelled_and_the_log_says_once_why_a_gap_stays() -> None:
     session = session_with(125.0)
     play(session, [(0.0, e.RosterSeen(0.0, roster("abcd|ef"), map_ends_in=125.0))])
     solve(session)
     assert session.deadline() == 5.0
     assert session.tick(5.0) == (Cancel(FIRST),)
+    kept = LogDecision("kept", Line(Phrase.GAP_MAP_ENDS, ("4", "2")))
+    effects = play(session, [(10.0, e.RosterSeen(10.0, roster("abcd|ef"), map_ends_in=115.0)), (11.0, e.Heartbeat())])
+    assert of((LogDecision, AskMoves), effects) == [kept]
 
 
 @pytest.mark.parametrize("words", [("balance",), ("scramble", "now"), ("scramble", "next")])
@@ -117,12 +107,3 @@ def test_an_admins_order_is_carried_out_and_the_admin_is_told(words: tuple[str, 
         play(session, [(2.0, ended(finished("r1", A), 2.0))])
         others = play(session, [(3.0, e.Heartbeat(3.0)), (4.0, started("abcd|ef", 4.0))])
     assert of((AskSplit, AskMoves), others)
-
-
-def test_a_map_that_is_made_longer_is_balanced_again() -> None:
-    session = session_with(60.0)
-    assert session.state.map_ends
-    play(session, [(1.0, e.RosterSeen(1.0, roster("abcd|efgh"), map_ends_in=900.0)), shutout(100.0)])
-    assert session.memory.pending == STREAK
-    play(session, [(101.0, seen("abcd|efgh"))])
-    assert session.state.map_ends_at is None

@@ -110,16 +110,6 @@ def test_where_the_games_own_rules_forbid_it_that_is_the_reason(words: tuple[str
     assert effects[-1] == Tell(ids("a")[0], (Text(Phrase.MAP_OFF, ("mannpower",)),))
 
 
-def test_locks_from_before_the_configuration_changed_are_not_sent_again() -> None:
-    session = on_a_map("balance")
-    play(session, [(1.0, e.ScrambledAlone(1.0, split("abc|def")))])
-    sent = {
-        level: play(Session(replace(Rules(), maps={"this": level}), session.memory), [(2.0, hello(at=2.0))])
-        for level in ("balance", "rate")
-    }
-    assert (len(of(Lock, sent["balance"])), of(Lock, sent["rate"])) == (6, [])
-
-
 def test_look_ups_and_the_switch_work_on_every_map() -> None:
     session = on_a_map("off")
     assert of(LookUp, play(session, [(1.0, command("rating", admin=False))]))
@@ -127,12 +117,14 @@ def test_look_ups_and_the_switch_work_on_every_map() -> None:
     assert not session.memory.enabled
 
 
-def test_a_scramble_that_was_due_before_the_configuration_changed_can_be_cancelled() -> None:
+def test_locks_from_before_the_configuration_changed_are_not_sent_again_and_what_was_due_can_be_cancelled() -> None:
     session = on_a_map("balance")
-    play(session, [(1.0, command("scramble", "next"))])
-    later = Session(replace(Rules(), maps={"this": "rate"}), session.memory)
-    play(later, [(2.0, hello(at=2.0)), (2.0, command("scramble", "cancel"))])
-    assert later.memory.pending is None
+    play(session, [(1.0, e.ScrambledAlone(1.0, split("abc|def"))), (1.0, command("scramble", "next"))])
+    for level, locks in (("balance", 6), ("rate", 0)):
+        later = Session(replace(Rules(), maps={"this": level}), session.memory)
+        assert len(of(Lock, play(later, [(2.0, hello(at=2.0))]))) == locks
+        play(later, [(2.0, command("scramble", "cancel"))])
+        assert later.memory.pending is None
 
 
 def record(level: Level) -> RecordRound:
@@ -140,19 +132,11 @@ def record(level: Level) -> RecordRound:
     return the(RecordRound, play(on_a_map(level), [(1.0, ended(finished("r1", B, "abcd|ef"), 1.0))]))
 
 
-def test_rounds_are_rated_where_nothing_is_ordered() -> None:
+def test_rounds_are_rated_where_nothing_is_ordered_and_not_of_other_games_each_by_its_own_map() -> None:
     assert record("rate").unrated is None
-
-
-def test_rounds_of_other_games_are_not_rated() -> None:
     assert (record("off").unrated, record("off").participants) == ("maps.this is off", ())
-
-
-def test_a_late_round_is_judged_by_its_own_map() -> None:
-    session = Session(Rules())
-    play(session, [(0.0, hello(map_name="vsh_dust"))])
-    recorded = the(RecordRound, play(session, [(1.0, ended(finished("r9", B, session="before"), 1.0))]))
-    assert recorded.unrated is None
+    late = ended(finished("r9", B, session="before"), 1.0)
+    assert the(RecordRound, play(Session(Rules()), [(0.0, hello(map_name="vsh_dust")), (1.0, late)])).unrated is None
 
 
 def test_no_roster_is_wanted_from_a_script_that_leaves_the_game_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,14 +23,16 @@ def test_a_turn_on_the_bench_is_counted_and_dated_with_the_round_that_goes_live(
     assert memory.benched == {ANN: Benched(times=2, round=2), BOB: Benched(times=1, round=1)}
 
 
-def test_a_later_lock_replaces_an_earlier_one_of_the_same_player_only() -> None:
+def test_a_later_lock_replaces_an_earlier_one_and_ends_at_its_time_unless_it_has_none() -> None:
     memory = Memory().lock({ANN: A, BOB: A}, 60.0).lock({ANN: B}, None)
     assert memory.locks == {ANN: HeldSide(B, None), BOB: HeldSide(A, 60.0)}
+    assert [memory.locks[BOB].holds(now) for now in (59.9, 60.0)] == [True, False]
+    assert memory.locks[ANN].holds(1e9)
 
 
-def test_a_lock_ends_at_its_time_and_one_without_a_time_does_not() -> None:
-    assert [HeldSide(A, 60.0).holds(now) for now in (59.9, 60.0)] == [True, False]
-    assert HeldSide(A, None).holds(1e9)
+def test_when_sides_are_switched_locks_and_streak_follow_the_players() -> None:
+    memory = Memory(tally=Tally(3, 3, A, 2), locks={ANN: HeldSide(A, 60.0)}).switched()
+    assert (memory.tally, memory.locks) == (Tally(3, 3, B, 2), {ANN: HeldSide(B, 60.0)})
 
 
 times = st.floats(-1e12, 1e12) | st.sampled_from([math.nan, math.inf, -math.inf])
@@ -81,23 +84,14 @@ def test_what_was_stored_by_a_right_clock_stays_as_it_was() -> None:
     assert stored.restored(1000.0, Rules()) == stored
 
 
-def test_expired_locks_and_old_moves_are_dropped() -> None:
-    moved = {ANN: 0.0, BOB: 1.0}
-    memory = Memory(locks={ANN: HeldSide(A, 60.0), BOB: HeldSide(B, 61.0)}, moved=moved, moved_before=moved)
+def test_the_last_two_moves_of_a_player_are_known_until_they_and_locks_have_expired() -> None:
+    memory = Memory().move(ANN, 0.0).move(ANN, 1.0).move(BOB, 3.0).move(ANN, 4.0)
+    assert (memory.moved, memory.moved_before) == ({BOB: 3.0, ANN: 4.0}, {ANN: 1.0})
+    memory = replace(memory, locks={ANN: HeldSide(A, 60.0), BOB: HeldSide(B, 61.0)})
     kept = memory.without_expired(60.0, spare_seconds=60.0)
-    assert (kept.locks.keys(), kept.moved) == ({BOB}, moved), "moves count for half an hour"
-    kept = memory.without_expired(MOVED_SECONDS, spare_seconds=60.0)
-    assert (kept.moved, kept.moved_before) == ({BOB: 1.0}, {BOB: 1.0})
-
-
-def test_the_last_two_moves_of_a_player_are_known() -> None:
-    memory = Memory().move(ANN, 1.0).move(ANN, 2.0).move(BOB, 3.0).move(ANN, 4.0)
-    assert (memory.moved, memory.moved_before) == ({BOB: 3.0, ANN: 4.0}, {ANN: 2.0})
-
-
-def test_when_sides_are_switched_locks_and_streak_follow_the_players() -> None:
-    memory = Memory(tally=Tally(3, 3, A, 2), locks={ANN: HeldSide(A, 60.0)}).switched()
-    assert (memory.tally, memory.locks) == (Tally(3, 3, B, 2), {ANN: HeldSide(B, 60.0)})
+    assert (kept.locks.keys(), kept.moved) == ({BOB}, memory.moved), "moves count for half an hour"
+    kept = memory.without_expired(MOVED_SECONDS + 3.0, spare_seconds=60.0)
+    assert (kept.moved, kept.moved_before) == ({ANN: 4.0}, {})
 
 
 def test_of_ever_new_players_the_latest_are_remembered() -> None:
@@ -120,18 +114,16 @@ def test_the_last_thirty_two_counted_rounds_are_remembered() -> None:
 
 
 def test_a_new_map_keeps_moves_order_numbers_and_the_switch() -> None:
-    full = Memory(
-        "s1",
-        "m1",
-        Mode.KOTH,
-        Tally(1),
-        (RoundId("r1"),),
-        Text(Phrase.REASON_ADMIN),
-        {ANN: HeldSide(A, None)},
-        {BOB: Benched(1, 1)},
-        {BOB: 5.0},
-        orders=7,
-        enabled=False,
-    )
     kept = Memory("s2", "m2", Mode.CTF, moved={BOB: 5.0}, orders=7, enabled=False)
+    full = replace(
+        kept,
+        session="s1",
+        map="m1",
+        mode=Mode.KOTH,
+        tally=Tally(1),
+        counted=(RoundId("r1"),),
+        pending=Text(Phrase.REASON_ADMIN),
+        locks={ANN: HeldSide(A, None)},
+        benched={BOB: Benched(1, 1)},
+    )
     assert full.next_map("s2", "m2", Mode.CTF) == kept

@@ -21,7 +21,6 @@ from tests.core.scripts import (
     moves,
     of,
     play,
-    roster,
     seen,
     started,
     went_live,
@@ -44,51 +43,32 @@ def _solved_twice(session: Session, now: float) -> list[Effect]:
     return solve(session, now) if of(AskMoves, again) else again
 
 
-def test_rounding_of_times_makes_no_deadline_later_than_the_rules_allow() -> None:
+def test_rounding_of_times_makes_no_deadline_later_than_the_rules_allow_and_one_that_has_passed_means_at_once() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(8.1, seen("abcd|ef", 8.1))])
     assert 8.1 + 10.0 - 8.1 > 10.0
     assert {move.deadline for move in moves(solve(session, 8.1))} == {10.0}
-
-
-def test_a_deadline_that_has_passed_means_at_once() -> None:
     (move,) = moves(solve(uneven(), now=30.0))
     assert move.deadline == 0.0
 
 
-def test_an_answer_for_other_sides_is_asked_for_again() -> None:
+def test_an_answer_for_other_sides_is_asked_for_again_and_a_second_answer_changes_nothing() -> None:
     session = uneven()
     old = question(session)
     play(session, [(1.0, e.SideChanged(1.0, PlayerId("g"), A))])
     (again,) = of(AskMoves, play(session, [(1.1, e.MovesSolved(old, ids("a")))]))
     assert again.larger == ids("abcdg")  # type: ignore[union-attr]
-
-
-def test_a_second_answer_to_a_question_for_moves_changes_nothing() -> None:
-    session = uneven()
-    old = question(session)
     solve(session)
-    assert play(session, [(1.0, e.MovesSolved(old, ids("a")))]) == []
+    assert play(session, [(1.2, e.MovesSolved(old, ids("a")))]) == []
 
 
-def test_no_player_is_moved_in_the_last_thirty_seconds_of_a_round() -> None:
+def test_in_the_last_thirty_seconds_of_a_round_nothing_is_asked_ordered_or_still_carried_out() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(100.0, seen("abcd|ef", 100.0))])
-    play(session, [(100.0, e.RosterSeen(100.0, roster("abcd|ef"), ends_in=30.0))])
+    play(session, [(100.0, seen("abcd|ef", 100.0, ends_in=30.0))])
     assert session.state.asked_moves is None
-    play(session, [(101.0, e.RosterSeen(101.0, roster("abcd|ef"), ends_in=30.1))])
-    assert session.state.asked_moves is not None
-
-
-def test_an_answer_that_comes_in_the_last_thirty_seconds_orders_nothing() -> None:
-    session = uneven()
-    play(session, [(0.0, e.RosterSeen(0.0, roster("abcd|ef"), ends_in=31.0))])
-    assert solve(session, now=2.0) == [LogDecision("kept", Text(Phrase.GAP_QUIET, ("4", "2")))]
-
-
-def test_a_move_that_was_not_carried_out_before_the_last_thirty_seconds_is_cancelled() -> None:
-    session = uneven()
-    play(session, [(0.0, e.RosterSeen(0.0, roster("abcd|ef"), ends_in=35.0))])
+    play(session, [(101.0, seen("abcd|ef", 101.0, ends_in=31.0))])
+    assert solve(session, now=103.0) == [LogDecision("kept", Text(Phrase.GAP_QUIET, ("4", "2")))]
+    session = uneven(ends_in=35.0)
     solve(session)
     assert session.deadline() == 5.0
     assert session.tick(4.9) == ()
@@ -122,44 +102,39 @@ def test_a_gap_of_which_only_a_part_can_be_closed_is_explained_beside_the_moves(
 # How it ends.
 
 
-def test_a_gap_that_is_gone_cancels_the_move() -> None:
+def test_a_gap_that_is_answered_is_left_alone_one_that_grows_is_answered_anew_and_one_that_is_gone_cancels() -> None:
     session = uneven()
     solve(session)
-    assert play(session, [(3.0, seen("abc|def"))]) == [Cancel(FIRST)]
+    assert not of((Cancel, AskMoves), play(session, [(1.0, e.Heartbeat(1.0)), (2.0, seen("abcd|ef"))]))
+    effects = of((Cancel, AskMoves), play(session, [(3.0, seen("abcdgh|ef"))]))
+    assert effects == [Cancel(FIRST), question(session)]
+    assert question(session).count == 2
+    orders = [move.order for move in moves(solve(session, 4.0))]
+    assert play(session, [(5.0, seen("abc|def"))]) == [Cancel(order) for order in orders]
     assert session.deadline() is None
 
 
-@pytest.mark.parametrize("event", [seen("abc|def"), ended(finished("r1", A)), e.SidesSwitched(5.0)])
-def test_a_move_that_is_carried_out_while_its_cancel_is_under_way_counts_as_one(event: e.Event) -> None:
+@pytest.mark.parametrize("event", [seen("abc|def"), ended(finished("r1", A)), started("abcd|ef"), e.SidesSwitched(5.0)])
+def test_moves_end_with_gap_and_round_and_one_that_is_carried_out_while_its_cancel_is_under_way_counts(
+    event: e.Event,
+) -> None:
     session = uneven()
     (move,) = moves(solve(session))
     assert Cancel(FIRST) in play(session, [(3.0, event)])
+    assert session.state.moves == {}
     done = play(session, [(4.0, e.SideChanged(4.0, move.player, B)), (4.0, e.OrderDone(4.0, FIRST))])
     assert of(Lock, done) == [Lock(move.player, B, 180.0)]
     assert session.memory.moved == {move.player: 4.0}
     assert not of(Lock, play(session, [(5.0, e.OrderDone(5.0, FIRST))]))
 
 
-def test_a_gap_that_grows_is_answered_anew() -> None:
-    session = uneven()
-    solve(session)
-    effects = of((Cancel, AskMoves), play(session, [(3.0, seen("abcdgh|ef"))]))
-    assert effects == [Cancel(FIRST), question(session)]
-    assert question(session).count == 2
-
-
-def test_a_gap_that_is_answered_is_left_alone() -> None:
-    session = uneven()
-    solve(session)
-    assert not of((Cancel, AskMoves), play(session, [(1.0, e.Heartbeat(1.0)), (2.0, seen("abcd|ef"))]))
-
-
-def test_a_move_of_a_player_who_left_is_void_and_the_gap_is_looked_at_again() -> None:
+@pytest.mark.parametrize("left", [True, False], ids=["they left", "they were moved"])
+def test_after_the_end_of_one_of_two_moves_the_other_stands(left: bool) -> None:
     session = uneven("abcde|f")
-    _, second = moves(solve(session))
-    effects = play(session, [(1.0, e.PlayerLeft(1.0, second.player))])
-    assert not of(Cancel, effects)
-    assert session.state.moves.keys() == {FIRST}
+    one, two = moves(solve(session))
+    ends = e.PlayerLeft(1.0, two.player) if left else e.OrderDone(1.0, two.order)
+    assert not of(Cancel, play(session, [(1.0, ends)]))
+    assert session.state.moves.keys() == {one.order}
 
 
 def test_a_script_that_shows_the_move_before_it_reports_it_gets_no_cancel() -> None:
@@ -170,72 +145,33 @@ def test_a_script_that_shows_the_move_before_it_reports_it_gets_no_cancel() -> N
     assert session.memory.moved == {move.player: 1.1}
 
 
-def test_a_player_who_could_not_be_moved_is_not_tried_again_in_this_round() -> None:
-    session = uneven()
-    (move,) = moves(solve(session))
-    failed, asked = play(session, [(1.0, e.OrderFailed(1.0, FIRST, "dead_end"))])
-    assert failed == LogDecision("failed", move.reason, FIRST, players=(move.player,))
-    assert isinstance(asked, AskMoves)
-    assert move.player not in asked.movable
+def test_players_who_could_not_be_moved_are_not_tried_again_in_this_round() -> None:
+    session, tried = uneven("abcdef|gh"), set()
+    for _ in range(2):
+        move, _ = moves(solve(session))
+        failed, *_ = play(session, [(0.2, e.OrderFailed(0.2, move.order, "dead_end"))])
+        assert failed == LogDecision("failed", move.reason, move.order, players=(move.player,))
+        tried.add(move.player)
+        assert session.state.unmovable == tried
+        assert not tried & set(question(session).movable)
+    assert len(tried) == 2
     play(session, [(2.0, ended(finished("r1", A))), (3.0, started("abcd|ef")), (4.0, went_live("r2", "abcd|ef"))])
-    assert move.player in question(session).movable
-
-
-def test_after_one_of_two_moves_the_other_stands() -> None:
-    session = uneven("abcdef|gh")
-    one, two = moves(solve(session))
-    assert not of(Cancel, play(session, [(1.0, e.OrderDone(1.0, one.order))]))
-    assert session.state.moves.keys() == {two.order}
-
-
-@pytest.mark.parametrize("event", [ended(finished("r1", A)), started("abcd|ef"), e.SidesSwitched(5.0)])
-def test_moves_end_with_the_round_and_when_the_game_swaps_the_sides(event: e.Event) -> None:
-    session = uneven()
-    solve(session)
-    assert Cancel(FIRST) in play(session, [(5.0, event)])
-    assert session.state.moves == {}
+    assert tried <= set(question(session).movable)
 
 
 def test_unanswered_moves_are_given_up_and_asked_for_again_at_the_scripts_next_event() -> None:
     session = uneven()
-    solve(session)
+    assert (session.state.gap_since, session.deadline()) == (0.0, None), "a question has no deadline"
+    assert play(session, [(1.0, e.SolveFailed(question(session), "too slow"))]) == []
+    assert of(AskMoves, play(session, [(5.0, e.Heartbeat(5.0))]))
+    (move,) = moves(solve(session))
     overdue = session.deadline()
     assert overdue == 20.0
     assert session.tick(overdue) == (Cancel(FIRST),)
     assert session.deadline() is None
     assert of(AskMoves, play(session, [(25.0, e.Heartbeat(25.0))]))
-
-
-def test_a_move_that_was_given_up_counts_when_it_is_carried_out_all_the_same() -> None:
-    session = uneven()
-    (move,) = moves(solve(session))
-    session.tick(20.0)
-    play(session, [(21.0, e.OrderDone(21.0, FIRST))])
-    assert session.memory.moved == {move.player: 21.0}
-
-
-def test_after_the_solver_failed_the_next_event_from_the_script_asks_again() -> None:
-    session = uneven()
-    assert play(session, [(1.0, e.SolveFailed(question(session), "too slow"))]) == []
-    assert of(AskMoves, play(session, [(5.0, e.Heartbeat(5.0))]))
-
-
-def test_a_question_for_moves_has_no_deadline() -> None:
-    session = uneven()
-    assert session.state.gap_since == 0.0
-    assert session.deadline() is None
-
-
-def test_both_of_two_players_who_could_not_be_moved_are_not_tried_again_in_this_round() -> None:
-    session = uneven("abcdef|gh")
-    tried = set()
-    for _ in range(2):
-        move, _ = moves(solve(session))
-        play(session, [(0.2, e.OrderFailed(0.2, move.order, "alive"))])
-        tried.add(move.player)
-    assert len(tried) == 2
-    assert session.state.unmovable == tried
-    assert not tried & set(question(session).movable)
+    play(session, [(26.0, e.OrderDone(26.0, FIRST))])
+    assert session.memory.moved == {move.player: 26.0}, "it counts when it is carried out all the same"
 
 
 @pytest.mark.parametrize(
@@ -279,6 +215,8 @@ def test_who_is_held_is_not_moved_and_may_be_as_soon_as_they_are_free() -> None:
     play(session, [(2.0, e.SideChanged(2.0, order.player, Side.A))])
     assert not moves(solve(session))  # the question was of those who were free before
     assert order.player in question(session).movable
+    effects = play(begun(Mode.KOTH, "abcd|ef"), [(1.0, seen("abcd|ef", held="abcdef"))])
+    assert not of((AskMoves, Move), effects), "all are held"
 
 
 @pytest.mark.parametrize(
@@ -299,10 +237,13 @@ def test_of_a_mover_who_may_not_be_moved_any_more_another_goes(event: e.Event) -
     assert other.player != order.player
 
 
-def test_where_all_are_held_nobody_moves() -> None:
-    session = begun(Mode.KOTH, "abcd|ef")
-    effects = play(session, [(1.0, seen("abcd|ef", held="abcdef"))])
-    assert not of((AskMoves, Move), effects)
+def test_an_answer_in_sudden_death_orders_nothing_and_the_next_round_knows_nothing_of_it() -> None:
+    session = uneven("abcd|ef")
+    asked = question(session)
+    play(session, [(1.0, seen("abcd|ef", no_moves="sudden_death"))])
+    assert play(session, [(1.1, e.MovesSolved(asked, asked.movable[:1]))]) == []
+    play(session, [(2.0, ended(finished("r1", A), 2.0)), (3.0, started("abcd|ef")), (4.0, went_live("r2", "abcd|ef"))])
+    assert question(session).count == 1
 
 
 # While nobody may be moved.
@@ -335,20 +276,6 @@ def test_while_nobody_may_be_moved_orders_are_cancelled_and_none_is_given_until_
     play(session, [(4.0, seen("abcd|ef"))])
     (order,) = moves(solve(session, now=4.0))
     assert order.deadline == 10.0  # counted from here
-
-
-def test_an_answer_that_comes_when_nobody_may_be_moved_any_more_orders_nothing() -> None:
-    session = uneven("abcd|ef")
-    asked = question(session)
-    play(session, [(1.0, seen("abcd|ef", no_moves="sudden_death"))])
-    assert play(session, [(1.1, e.MovesSolved(asked, asked.movable[:1]))]) == []
-
-
-def test_the_next_round_knows_nothing_of_sudden_death() -> None:
-    session = uneven("abcd|ef")
-    play(session, [(1.0, seen("abcd|ef", no_moves="sudden_death"))])
-    play(session, [(2.0, ended(finished("r1", A), 2.0)), (3.0, started("abcd|ef")), (4.0, went_live("r2", "abcd|ef"))])
-    assert question(session).count == 1
 
 
 @pytest.mark.parametrize(("reason", "ends_in"), [("no_moves", None), ("quiet", 90.0)], ids=["nobody may", "too late"])

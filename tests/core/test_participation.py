@@ -23,11 +23,6 @@ def rated(game_round: Round) -> set[str]:
     return {participant.id for participant in participants(game_round)}
 
 
-def side_of(game_round: Round, player: str) -> Side:
-    (found,) = (participant for participant in participants(game_round) if participant.id == player)
-    return found.side
-
-
 def unrated(game_round: Round, rules: Rules | None = None) -> str | None:
     record = recorded(game_round, rules or Rules(min_rated_humans=2))
     assert (record.participants == ()) == (record.unrated is not None)
@@ -38,25 +33,16 @@ def unrated(game_round: Round, rules: Rules | None = None) -> str | None:
 
 
 @pytest.mark.parametrize("mode", OTHERS)
-def test_a_player_who_fought_is_rated_however_late_they_joined(mode: Mode) -> None:
+def test_a_player_who_fought_is_rated_however_late_they_joined_or_early_they_left(mode: Mode) -> None:
     late, idle = presence("c", A, 5.0), presence("d", B, 100.0, fought=False)
-    assert rated(played(mode, late, idle, text="ad|b")) == {"a", "b", "c"}
+    left, fled = presence("e", A, 5.0, left=True), presence("f", A, 5.0, fought=False, left=True)
+    assert rated(played(mode, late, idle, left, fled, text="ad|b")) == {"a", "b", "c", "e"}
 
 
-@pytest.mark.parametrize("mode", OTHERS)
-def test_a_player_who_fought_and_left_is_still_rated(mode: Mode) -> None:
-    assert "c" in rated(played(mode, presence("c", A, 5.0, left=True)))
-    assert "d" not in rated(played(mode, presence("d", A, 5.0, fought=False, left=True)))
-
-
-def test_in_arena_the_lineup_is_rated() -> None:
+def test_in_arena_the_lineup_is_rated_and_of_it_who_left_only_if_they_fought_before() -> None:
     idle, joined = presence("c", A, 100.0, fought=False), presence("d", A, 50.0)
-    assert rated(played(Mode.ARENA, idle, joined, text="ac|b")) == {"a", "b", "c"}
-
-
-def test_in_arena_a_player_who_left_is_rated_only_if_they_fought_before() -> None:
-    fled, fought = presence("c", A, 9.0, fought=False, left=True), presence("d", B, 9.0, left=True)
-    assert rated(played(Mode.ARENA, fled, fought, text="ac|bd")) == {"a", "b", "d"}
+    fled, fought = presence("e", A, 9.0, fought=False, left=True), presence("f", B, 9.0, left=True)
+    assert rated(played(Mode.ARENA, idle, joined, fled, fought, text="ace|bf")) == {"a", "b", "c", "f"}
 
 
 def test_in_ns2_anyone_with_time_on_a_side_is_rated() -> None:
@@ -69,26 +55,19 @@ def test_bots_are_not_rated(mode: Mode) -> None:
     assert rated(played(mode, presence("bot:1", A, 100.0), text="a1|b")) == {"a", "b"}
 
 
-def test_participants_keep_their_time_on_both_sides() -> None:
-    assert participants(played(Mode.KOTH, presence("c", A, 60.0, 40.0)))[-1] == Participant(
-        PlayerId("c"), A, 60.0, 40.0
-    )
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    ("end", "on_a", "on_b", "side"),
+    [(B, 60.0, 40.0, A), (A, 40.0, 60.0, B), (A, 50.0, 50.0, A), (B, 50.0, 50.0, B)],
+)
+def test_who_changed_side_is_rated_for_the_one_they_were_on_longest_of_equal_times_for_that_at_the_end(
+    mode: Mode, end: Side, on_a: float, on_b: float, side: Side
+) -> None:
+    there = participants(played(mode, presence("c", end, on_a, on_b), text="ac|b"))
+    assert Participant(PlayerId("c"), side, on_a, on_b) in there
 
 
 # On which side.
-
-
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize(("on_a", "on_b", "side"), [(60.0, 40.0, A), (40.0, 60.0, B)])
-def test_a_player_who_changed_side_is_rated_for_the_one_they_were_on_longest(
-    mode: Mode, on_a: float, on_b: float, side: Side
-) -> None:
-    assert side_of(played(mode, presence("c", side.other, on_a, on_b), text="ac|b"), "c") is side
-
-
-@pytest.mark.parametrize("end", [A, B])
-def test_equal_times_go_to_the_side_at_the_end(end: Side) -> None:
-    assert side_of(played(Mode.KOTH, presence("c", end, 50.0, 50.0)), "c") is end
 
 
 # Which rounds.
@@ -101,16 +80,9 @@ def test_in_ns2_the_side_is_that_of_most_time_in_the_chair_or_out_of_it_and_the_
     assert found == Participant(PlayerId("c"), B, 40.0, 60.0, spans)
 
 
-def test_a_full_round_with_a_human_on_each_side_is_rated() -> None:
-    assert unrated(played(Mode.KOTH)) is None
-
-
-@pytest.mark.parametrize(("text", "side"), [("|b", "a"), ("a|", "b"), ("1|b", "a"), ("a|12", "b")])
-def test_a_round_needs_a_human_on_each_side_of_the_lineup(text: str, side: str) -> None:
-    assert unrated(played(Mode.KOTH, text=text)) == f"no human in the lineup of side {side}"
-
-
-def test_a_round_needs_a_participant_on_each_side() -> None:
+@pytest.mark.parametrize(("text", "side"), [("|b", "a"), ("a|", "b"), ("1|b", "a"), ("a|12", "b"), ("a|b", None)])
+def test_a_round_needs_a_human_on_each_side_of_the_lineup_and_a_participant(text: str, side: str | None) -> None:
+    assert unrated(played(Mode.KOTH, text=text)) == (side and f"no human in the lineup of side {side}")
     one = (presence("a", A, 100.0), presence("b", B, 100.0, fought=False))
     assert unrated(finished("r1", A, "a|b", presences=one)) == "no participant on side b"
 
@@ -133,13 +105,9 @@ def test_in_ns2_both_sides_need_a_human_at_the_end(end: Side | None) -> None:
     assert unrated(game_round) == (None if end is None else "a side had no human before the end")
 
 
-def test_a_round_with_cheats_on_is_not_rated() -> None:
+def test_a_round_with_cheats_on_a_partial_one_and_one_inside_waiting_for_players_are_not_rated() -> None:
     assert unrated(played(Mode.NS2, cheats=True)) == "cheats were on while it was played"
     assert unrated(played(Mode.NS2, cheats=True, partial=True)) == "not seen going live"
-
-
-def test_a_partial_round_and_one_inside_waiting_for_players_are_not_rated() -> None:
-    assert unrated(played(Mode.KOTH, partial=True)) == "not seen going live"
     assert unrated(played(Mode.KOTH, waiting=True)) == "inside Waiting For Players"
 
 

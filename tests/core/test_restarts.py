@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, LoadSummaries
-from equipoise.core.effects import Assign, Ignored, Lock, LogDecision, RecordRound, Say, Unlock
+from equipoise.core.effects import Assign, Effect, Ignored, Lock, LogDecision, RecordRound, Say, Unlock
 from equipoise.core.memory import UNWRITTEN_ORDERS, Benched, HeldSide, Memory
 from equipoise.core.model import Mode, OrderId, Outlook, PlayerId, PlayerSummary
 from equipoise.core.phrases import Phrase, Text
@@ -90,14 +90,11 @@ def test_without_a_hello_an_event_is_ignored_and_changes_nothing(event: e.Event)
 def test_a_daemon_without_a_hello_wants_hello_and_roster_and_after_it_the_roster() -> None:
     session = restarted()
     assert session.state.wants == {"hello", "roster"}
+    assert play(session, [(49.0, e.PlayerJoined(49.0, PlayerId("a")))]) == [LoadSummaries(ids("a"))], "at once"
     play(session, [(50.0, hello(Mode.ARENA, e.Phase.RUNNING))])
     assert session.state.wants == {"roster"}
     play(session, [(50.0, seen("ab|cd"))])
     assert session.state.wants == set()
-
-
-def test_a_joiners_rating_is_loaded_before_any_hello() -> None:
-    assert play(Session(Rules()), [(1.0, e.PlayerJoined(1.0, PlayerId("a")))]) == [LoadSummaries(ids("a"))]
 
 
 @pytest.mark.parametrize(
@@ -116,14 +113,15 @@ def test_what_tells_of_an_unknown_order_vote_or_player_is_ignored(event: e.Scrip
 # A daemon that restarts.
 
 
-def test_a_restarted_daemon_goes_on_with_the_remembered_session() -> None:
-    session = restarted()
-    assert play(session, [(50.0, hello(Mode.ARENA, e.Phase.OVER))]) == [
+@pytest.mark.parametrize("late", [False, True], ids=["a daemon that restarts", "a plugin that is loaded late"])
+def test_the_remembered_session_goes_on(late: bool) -> None:
+    session, name = restarted(), "s2" if late else "s1"
+    assert play(session, [(50.0, hello(Mode.ARENA, e.Phase.OVER, session=name, late=late))]) == [
         Lock(PlayerId("a"), A, 450.0),
         Lock(PlayerId("b"), B, None),
     ]
-    kept = replace(REMEMBERED, locks={p: REMEMBERED.locks[p] for p in ids("ab")}, moved={PlayerId("d"): 30.0})
-    assert session.memory == kept
+    locks = {player: REMEMBERED.locks[player] for player in ids("ab")}
+    assert session.memory == replace(REMEMBERED, session=name, locks=locks, moved={PlayerId("d"): 30.0})
 
 
 def test_a_pending_scramble_turns_on_the_bench_and_order_ids_survive_the_restart_even_in_the_freeze_time() -> None:
@@ -172,26 +170,26 @@ def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_h
     assert session.memory.tally.streak == 0
 
 
-def test_locks_and_streak_from_before_a_swap_that_a_kill_lost_go_to_where_the_first_roster_shows_the_players() -> None:
+def behind(text: str, immune: str = "") -> tuple[Session, list[Effect]]:
+    """A daemon restarts in the middle of a round of KOTH, and this is the first roster."""
     session = restarted(replace(REMEMBERED, mode=Mode.KOTH))
-    before = session.memory
-    play(session, [(10.0, hello(phase=e.Phase.RUNNING))])
-    effects = play(session, [(10.0, seen("b|ac", immune="c"))])
-    told = {effect.player: effect.side for effect in effects if isinstance(effect, Lock)}
-    assert told == {player: lock.side.other for player, lock in before.locks.items()}
+    return session, play(session, [(10.0, hello(phase=e.Phase.RUNNING)), (10.0, seen(text, immune=immune))])
+
+
+def test_locks_and_streak_from_before_a_swap_that_a_kill_lost_go_to_where_the_first_roster_shows_the_players() -> None:
+    session, effects = behind("b|ac", immune="c")
+    told = {effect.player: effect.side for effect in effects[3:] if isinstance(effect, Lock)}
+    assert told == {player: lock.side.other for player, lock in REMEMBERED.locks.items()}
     assert Unlock(ids("c")) in effects
     assert {player: lock.side for player, lock in session.memory.locks.items()} == {PlayerId("a"): B, PlayerId("b"): A}
     play(session, [(11.0, seen("a|b"))])
-    assert session.memory.tally == before.tally.switched() != before.tally, "once, behind the restart"
+    assert session.memory.tally == REMEMBERED.tally.switched() != REMEMBERED.tally, "once, behind the restart"
 
 
 def test_one_player_who_stands_elsewhere_behind_a_restart_takes_their_own_lock_along_alone() -> None:
-    session = restarted(replace(REMEMBERED, mode=Mode.KOTH))
-    before = session.memory
-    play(session, [(10.0, hello(phase=e.Phase.RUNNING))])
-    told = [effect for effect in play(session, [(10.0, seen("ab|d"))]) if isinstance(effect, Lock)]
-    assert told == [Lock(PlayerId("b"), A, None)]
-    assert session.memory.tally == before.tally
+    session, effects = behind("ab|d")
+    assert of(Lock, effects)[3:] == [Lock(PlayerId("b"), A, None)]
+    assert session.memory.tally == REMEMBERED.tally
 
 
 def test_a_session_restored_from_memory_goes_on_like_one_that_never_ended() -> None:
@@ -211,14 +209,6 @@ def test_a_session_restored_from_memory_goes_on_like_one_that_never_ended() -> N
 # A plugin that is loaded late.
 
 
-def test_a_late_load_on_the_same_map_goes_on_with_the_remembered_session() -> None:
-    session = restarted()
-    play(session, [(0.0, hello(Mode.ARENA, e.Phase.RUNNING, session="s2", late=True))])
-    assert session.memory == replace(
-        REMEMBERED, session="s2", moved={player: at for player, at in REMEMBERED.moved.items() if at > 0}
-    )
-
-
 def test_a_late_load_without_stored_state_starts_under_round_threes_rules_and_never_with_a_duel() -> None:
     session = Session(Rules())
     play(session, [(0.0, hello(Mode.ARENA, e.Phase.OVER, late=True)), (0.0, summaries(dict.fromkeys("abcd", 2000.0)))])
@@ -229,11 +219,18 @@ def test_a_late_load_without_stored_state_starts_under_round_threes_rules_and_ne
     assert session.memory.tally.completed == 3
 
 
-def test_a_late_load_on_another_map_than_the_remembered_one_knows_nothing() -> None:
+@pytest.mark.parametrize(
+    ("map_name", "late", "tally"),
+    [("next map", False, Tally()), ("this map", False, Tally()), ("next map", True, Tally(completed=2))],
+    ids=["a new map", "the same map again", "a late load on another map"],
+)
+def test_a_new_session_resets_everything_but_recent_moves_and_logs_the_scramble_that_was_due(
+    map_name: str, late: bool, tally: Tally
+) -> None:
     session = restarted()
-    effects = play(session, [(0.0, hello(Mode.ARENA, session="s2", map_name="next map", late=True))])
+    effects = play(session, [(50.0, hello(Mode.KOTH, session="s2", map_name=map_name, late=late))])
     assert effects == [LogDecision("dropped", DUE)]
-    assert session.memory.tally == Tally(completed=2)
+    assert session.memory == Memory("s2", map_name, Mode.KOTH, tally, moved={PlayerId("d"): 30.0}, orders=12)
 
 
 def test_a_plugin_that_was_loaded_anew_has_forgotten_its_orders() -> None:
@@ -249,12 +246,6 @@ def test_a_plugin_that_was_loaded_anew_has_forgotten_its_orders() -> None:
 # A new map.
 
 
-def test_a_new_map_resets_everything_but_recent_moves_and_logs_the_scramble_that_was_due() -> None:
-    session = restarted()
-    assert play(session, [(50.0, hello(Mode.KOTH, session="s2", map_name="next map"))]) == [LogDecision("dropped", DUE)]
-    assert session.memory == Memory("s2", "next map", Mode.KOTH, moved={PlayerId("d"): 30.0}, orders=12)
-
-
 def test_a_new_map_forgets_the_players_the_round_and_everything_that_was_asked() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     play(session, [(1.0, e.SideWanted(1.0, PlayerId("g"), A))])
@@ -265,50 +256,30 @@ def test_a_new_map_forgets_the_players_the_round_and_everything_that_was_asked()
     assert session.deadline() is None
 
 
-def test_the_same_map_again_is_a_new_session_too() -> None:
-    session = restarted()
-    play(session, [(50.0, hello(Mode.ARENA, session="s2"))])
-    assert session.memory.tally == Tally()
-
-
 # Rounds that arrive late or twice.
 
 
-def test_a_round_that_is_sent_twice_is_counted_once() -> None:
+def test_a_round_that_is_sent_twice_or_of_another_session_is_recorded_but_does_not_count() -> None:
     session = begun(Mode.ARENA, "ab|cd")
-    game_round = finished("r1", A, mode=Mode.ARENA)
-    play(session, [(1.0, ended(game_round, 1.0))])
+    once = ended(finished("r1", A, mode=Mode.ARENA), 1.0)
+    play(session, [(1.0, once), (1.5, started("ab|cd")), (1.8, went_live("r2", "ab|cd", 1.8))])
     memory = session.memory
-    (record,) = play(session, [(2.0, ended(game_round, 1.0))])
-    assert isinstance(record, RecordRound)
-    assert session.memory == memory
+    for event in (once, ended(finished("old", A, session="s0", mode=Mode.ARENA), 1.0)):
+        assert the(RecordRound, play(session, [(2.0, event)])).unrated is None
+        assert (session.memory, session.state.phase) == (memory, e.Phase.RUNNING)
 
 
-def test_a_round_of_another_session_is_recorded_but_does_not_count() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    game_round = finished("old", A, session="s0", captures=(1, 0))
-    (record,) = play(session, [(1.0, ended(game_round, 1.0))])
-    assert isinstance(record, RecordRound)
-    assert record.unrated is None
-    assert session.memory.tally == Tally()
-    assert session.state.phase is e.Phase.RUNNING
-
-
-def test_an_older_round_that_arrives_in_the_middle_of_one_does_not_end_it() -> None:
+@pytest.mark.parametrize("phase", [e.Phase.RUNNING, e.Phase.FREEZE])
+def test_an_older_round_that_arrives_in_the_middle_of_one_does_not_end_it_and_what_it_makes_due_is_in_time(
+    phase: e.Phase,
+) -> None:
     session = restarted(replace(REMEMBERED, pending=None))
-    play(session, [(50.0, hello(Mode.ARENA, e.Phase.RUNNING, at=50.0))])
-    play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 20.0))])
-    assert session.state.phase is e.Phase.RUNNING
-    assert session.memory.pending == DUE
+    play(session, [(50.0, hello(Mode.ARENA, phase, at=50.0)), (50.0, seen("ab|cd"))])
+    effects = play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 20.0))])
+    assert (session.state.phase, session.memory.pending) == (phase, DUE)
+    assert bool(of(AskSplit, effects)) is (phase is e.Phase.FREEZE)
     play(session, [(90.0, ended(finished("r9", A, mode=Mode.ARENA), 90.0))])
     assert session.state.phase is e.Phase.OVER
-
-
-def test_a_scramble_that_an_older_round_makes_due_in_the_freeze_time_is_carried_out_in_it() -> None:
-    session = restarted(replace(REMEMBERED, pending=None))
-    play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE, at=50.0)), (50.0, seen("ab|cd"))])
-    effects = play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 40.0))])
-    assert of(AskSplit, effects)
 
 
 def test_a_round_is_rated_with_the_skills_at_its_start_whatever_came_since() -> None:
@@ -327,19 +298,13 @@ def test_the_skill_at_start_is_that_on_the_players_side() -> None:
     assert record.skill_at_start == dict(zip("abcd", (2100.0, 2200.0, 2300.0, 2400.0), strict=True))
 
 
-def test_ratings_that_arrive_after_the_round_went_live_count_for_its_lineup() -> None:
+@pytest.mark.parametrize("meanwhile", [e.SideChanged(2.0, PlayerId("c"), A), seen("|b")], ids=["one comes", "one left"])
+def test_ratings_that_arrive_after_the_round_went_live_count_for_its_lineup(meanwhile: e.Event) -> None:
     session = Session(Rules())
     play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, went_live("r1", "a|b", 1.0))])
-    play(session, [(2.0, e.SideChanged(2.0, PlayerId("c"), A)), (3.0, summaries({"b": 2100.0, "c": 1.0}))])
+    play(session, [(2.0, meanwhile), (3.0, summaries({"b": 2100.0, "c": 1.0}))])
     record = the(RecordRound, play(session, [(4.0, ended(finished("r1", A, "a|b"), 4.0))]))
     assert record.skill_at_start == {"a": 2000.0, "b": 2100.0}
-
-
-def test_a_rating_that_arrives_after_another_of_the_lineup_left_completes_the_skills_at_start() -> None:
-    session = Session(Rules())
-    play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, went_live("r1", "a|b", 1.0))])
-    play(session, [(2.0, seen("|b")), (3.0, summaries({"b": 2100.0}))])
-    assert session.state.skill_at_start == {"a": 2000.0, "b": 2100.0}
 
 
 def test_ratings_of_players_who_left_are_forgotten_with_the_next_roster() -> None:
@@ -359,26 +324,19 @@ def test_skills_at_start_are_unknown_when_the_round_was_not_seen_going_live() ->
 # A silent script.
 
 
-def test_a_script_is_lost_after_ninety_silent_seconds_until_its_next_event() -> None:
+def test_a_script_is_lost_after_ninety_silent_seconds_until_its_own_next_event() -> None:
     session = Session(Rules())
-    assert session.lost(0.0)
+    outside = e.Commanded(0.0, ("scramble", "now"), None, admin=True, outside=True)
+    play(session, [(9.0, outside), (9.0, e.SummariesLoaded(()))])
+    assert session.lost(9.0)
+    assert session.state.heard_at is None
     play(session, [(10.0, e.Heartbeat(10.0))])
     assert not session.lost(99.9)
     assert session.lost(100.0)
-    play(session, [(101.0, e.SummariesLoaded(()))])
+    play(session, [(101.0, e.SummariesLoaded(())), (101.0, outside)])
     assert session.lost(101.0)
     play(session, [(102.0, e.Heartbeat(102.0))])
     assert not session.lost(102.0)
-
-
-def test_an_admin_outside_the_game_does_not_make_a_script_heard() -> None:
-    session = Session(Rules())
-    order = e.Commanded(0.0, ("scramble", "now"), None, admin=True, outside=True)
-    play(session, [(10.0, order), (11.0, e.SummariesLoaded(()))])
-    assert session.lost(11.0)
-    assert session.state.heard_at is None
-    play(session, [(12.0, e.Heartbeat(12.0)), (200.0, order)])
-    assert session.lost(200.0)
 
 
 def test_a_scramble_stays_due_however_long_the_script_is_silent() -> None:

@@ -14,6 +14,7 @@ from equipoise.core.model import DueIf, Mode, OrderId, Outlook, PlayerId, Player
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
+from equipoise.core.triggers import Tally
 from tests.core.scripts import (
     A,
     B,
@@ -197,64 +198,56 @@ def test_before_a_shuffle_joiners_have_the_side_they_want_until_half_of_all_are_
         (led, "ad"),
         (lambda: led(MANUAL), "a"),
         (lambda: led(replace(Rules(), maps={"this map": "rate"})), "a"),
+        (lambda: skipped(led()), "a"),
     ],
-    ids=["none has commanded", "all are as near", "skills unknown", "both command", "no shuffle", "map left alone"],
+    ids=[
+        "none has commanded",
+        "all are as near",
+        "skills unknown",
+        "both command",
+        "no shuffle",
+        "map left alone",
+        "an admin leaves the teams alone",
+    ],
 )
 def test_nobody_is_asked_to_command_where_that_serves_nothing(session: Callable[[], Session], chairs: str) -> None:
-    assert told(play(session(), [(901.0, in_chairs(chairs))])) == []
+    assert told(play(session(), [(902.0, in_chairs(chairs))])) == []
 
 
-def test_nobody_is_asked_to_command_where_an_admin_leaves_the_teams_alone() -> None:
-    session = led()
+def skipped(session: Session) -> Session:
     play(session, [(901.0, command("shuffle", "skip"))])
-    assert told(play(session, [(902.0, in_chairs("a"))])) == []
+    return session
 
 
-def test_a_shuffle_is_asked_for_when_a_round_starts_and_ordered_for_its_freeze() -> None:
-    session = idle()
-    question = asked(play(session, [(10.0, starts("abc|def", commanders="ad"))]))
+def test_a_shuffle_is_asked_for_when_a_round_starts_ordered_for_its_freeze_and_announced() -> None:
+    session = idle("abc|de|f")
+    question = asked(play(session, [(10.0, starts("abc|de|f", commanders="ad"))]))
     assert (question.purpose, question.moment, question.reason) == (Purpose.SHUFFLE, Moment.FREEZE, BEFORE_ROUND)
     assert question.terms == ShuffleTerms((0.45, 0.55))
     assert [entry.id for entry in question.entries if entry.commander] == list(ids("ad"))
-    assert play(session, [(10.1, solved(question, "abd|cef"))]) == shuffled("o1", BEFORE_ROUND, "abd|cef", "cd")
-
-
-def test_players_of_the_ready_room_are_placed_and_bots_are_not_counted() -> None:
-    session = idle("ab12|c|d|e")
-    question = asked(play(session, [(10.0, starts("ab12|c|d|e"))]))
-    assert [entry.id for entry in question.entries] == list(ids("abcd"))
-    assert question.sizes == (2, 2)
-
-
-def test_a_shuffle_that_is_done_is_announced_with_the_chance_and_the_number_who_changed_side() -> None:
-    session = idle("abc|de|f")
-    question = asked(play(session, [(10.0, starts("abc|de|f"))]))
-    play(session, [(10.1, solved(question, "abd|cef"))])
+    assert play(session, [(10.1, solved(question, "abd|cef"))]) == shuffled("o1", BEFORE_ROUND, "abd|cef", "cdf")
     effects = play(session, [(14.0, e.OrderDone(14.0, OrderId("o1")))])
     locked = [Lock(player, side, 180.0) for letters, side in (("abd", A), ("cef", B)) for player in ids(letters)]
     assert effects == [*locked, Say(Text(Phrase.SHUFFLED, ("2", "Marines", "52", Text(Phrase.REASON_ROUND_START))))]
     assert play(session, [(14.5, seen("abd|cef", 14.5)), (15.0, e.Heartbeat(15.0))]) == []
 
 
-def test_a_shuffle_before_a_round_that_moves_no_player_passes_in_silence() -> None:
+def test_players_of_the_ready_room_are_placed_and_bots_are_not_counted() -> None:
+    question = asked(play(idle("ab12|c|d|e"), [(10.0, starts("ab12|c|d|e"))]))
+    assert [entry.id for entry in question.entries] == list(ids("abcd"))
+    assert question.sizes == (2, 2)
+
+
+def test_a_shuffle_that_moves_no_player_passes_in_silence_and_is_looked_at_again_when_one_comes_in_the_freeze() -> None:
     session = idle()
     question = asked(play(session, [(10.0, starts("abc|def"))]))
     assert play(session, [(10.1, solved(question, "abc|def")), (11.0, e.Heartbeat(11.0))]) == []
-
-
-def test_even_teams_are_looked_at_again_when_a_player_comes_in_the_freeze() -> None:
-    session = idle()
-    question = asked(play(session, [(10.0, starts("abc|def"))]))
-    play(session, [(10.1, solved(question, "abc|def"))])
     again = asked(play(session, [(11.0, seen("abc|def|g", 11.0))]))
     assert (again.purpose, again.reason, again.sizes) == (Purpose.SHUFFLE, BEFORE_ROUND, (3, 4))
 
 
-def test_without_at_round_start_a_round_starts_as_the_players_stand() -> None:
+def test_without_at_round_start_and_with_too_few_players_a_round_starts_as_the_players_stand() -> None:
     assert of(AskSplit, play(idle(given=MANUAL), [(10.0, starts("abc|def"))])) == []
-
-
-def test_too_few_players_are_not_shuffled() -> None:
     assert of(AskSplit, play(idle("ab|c"), [(10.0, starts("ab|c"))])) == []
 
 
@@ -266,33 +259,25 @@ def test_a_shuffle_is_asked_for_again_when_another_player_takes_the_chair() -> N
     assert [entry.id for entry in again.entries if entry.commander] == list(ids("bd"))
 
 
-def test_an_aborted_start_gives_the_shuffle_up_and_the_next_start_asks_anew() -> None:
-    session = idle()
+@pytest.mark.parametrize("ordered", [False, True])
+def test_an_aborted_start_gives_the_shuffle_up_and_the_next_start_asks_anew(ordered: bool) -> None:
+    session, reason = idle(given=MANUAL if ordered else None), ADMIN if ordered else BEFORE_ROUND
+    if ordered:
+        play(session, [(1.0, command("shuffle", "next"))])
     question = asked(play(session, [(10.0, starts("abc|def"))]))
     play(session, [(10.1, solved(question, "abd|cef"))])
-    given_up = play(session, [(11.0, e.RoundAborted(11.0))])
-    assert given_up == [LogDecision("failed", BEFORE_ROUND, OrderId("o1"))]
-    assert session.state.phase is e.Phase.IDLE
-    assert asked(play(session, [(20.0, starts("abc|def", 20.0))])).reason == BEFORE_ROUND
+    assert play(session, [(11.0, e.RoundAborted(11.0))]) == [LogDecision("failed", reason, OrderId("o1"))]
+    assert (session.state.phase, session.memory.pending) == (e.Phase.IDLE, ADMIN if ordered else None)
+    assert asked(play(session, [(20.0, starts("abc|def", 20.0))])).reason == reason
 
 
-def test_what_was_ordered_for_the_next_round_stays_due_when_its_start_is_aborted() -> None:
-    session = idle(given=MANUAL)
-    play(session, [(1.0, command("shuffle", "next")), (10.0, starts("abc|def")), (11.0, e.RoundAborted(11.0))])
-    assert session.memory.pending == ADMIN
-    assert asked(play(session, [(20.0, starts("abc|def", 20.0))])).reason == ADMIN
-
-
-def test_a_shuffle_that_is_not_carried_out_before_the_round_is_live_is_given_up() -> None:
+def test_a_shuffle_that_is_not_carried_out_or_answered_before_the_round_is_live_is_given_up() -> None:
     session = idle()
     question = asked(play(session, [(10.0, starts("abc|def"))]))
     play(session, [(10.1, solved(question, "abd|cef"))])
     effects = play(session, [(19.0, went_live("r1", "abc|def", 19.0)), (19.1, e.OrderDone(19.1, OrderId("o1")))])
     assert of(LogDecision, effects) == [LogDecision("failed", BEFORE_ROUND, OrderId("o1"))]
     assert of(Say, effects) == []
-
-
-def test_an_answer_that_comes_when_the_round_is_live_is_not_ordered() -> None:
     session = idle()
     question = asked(play(session, [(10.0, starts("abc|def"))]))
     play(session, [(19.0, went_live("r1", "abc|def", 19.0))])
@@ -310,21 +295,15 @@ def test_a_shuffle_that_failed_because_a_player_left_is_asked_for_again() -> Non
 # Rounds that are broken off.
 
 
-def test_a_round_that_a_reset_breaks_off_counts_for_nothing_and_leaves_the_server_idle() -> None:
-    session = begun(Mode.NS2, "abc|def")
-    before = session.memory
-    broken_off = finished("r1", A, "abc|def", mode=Mode.NS2, partial=True)
-    record = the(RecordRound, play(session, [(100.0, ended(broken_off, 100.0))]))
-    assert record.unrated == "not seen going live"
-    assert (session.memory.tally, session.memory.counted) == (before.tally, before.counted)
-    assert session.state.phase is e.Phase.IDLE
-
-
-def test_a_whole_round_counts_and_makes_no_shuffle_due() -> None:
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_whole_round_counts_and_one_that_a_reset_breaks_off_leaves_the_server_idle(reset: bool) -> None:
     session = begun(Mode.NS2, "abc|def", rules=MANUAL)
-    play(session, [(100.0, ended(finished("r1", A, "abc|def", mode=Mode.NS2), 100.0))])
-    assert (session.memory.tally.completed, session.memory.tally.streak) == (1, 1)
-    assert (session.memory.pending, session.state.phase) == (None, e.Phase.OVER)
+    effects = play(session, [(100.0, ended(finished("r1", A, "abc|def", mode=Mode.NS2, partial=reset), 100.0))])
+    assert the(RecordRound, effects).unrated == ("not seen going live" if reset else None)
+    assert session.memory.tally == (Tally() if reset else Tally(1, 1, A, 1))
+    assert session.memory.counted == (() if reset else ("r1",))
+    assert session.memory.pending is None
+    assert session.state.phase is (e.Phase.IDLE if reset else e.Phase.OVER)
 
 
 # The script alone, and a solver that fails.
@@ -359,17 +338,13 @@ def test_teams_that_people_made_are_left_alone_and_all_read_why_once() -> None:
     assert asked(play(idle("abc|def"), [(10.0, drafted("abc|def", "ab"))])).purpose is Purpose.SHUFFLE, "two of six"
 
 
-def test_who_changed_side_since_others_put_them_there_counts_no_more() -> None:
+def test_who_changed_side_since_counts_no_more_and_what_was_ordered_is_shuffled_all_the_same() -> None:
     session = idle("abc|def")
     play(session, [(9.0, e.RosterSeen(9.0, drafted("abc|def", "abd").roster))])
     assert session.due_if() == ()
     play(session, [(9.1, e.SideChanged(9.1, ids("a")[0], None)), (9.2, e.SideChanged(9.2, ids("a")[0], A))])
     assert session.due_if() != ()
-
-
-def test_what_was_voted_for_or_ordered_is_shuffled_also_where_people_made_the_teams() -> None:
-    session = idle("abc|def")
-    play(session, [(9.0, command("shuffle", "next", by=None))])
+    play(session, [(9.5, command("shuffle", "next", by=None))])
     assert asked(play(session, [(10.0, drafted("abc|def", "abcdef"))])).reason == ADMIN
 
 
@@ -387,21 +362,18 @@ def test_an_admin_may_leave_the_teams_of_the_next_round_as_they_are() -> None:
     assert asked(play(session, [(100.0, starts("abc|def", 100.0))])).purpose is Purpose.SHUFFLE
 
 
-def test_skip_in_the_freeze_takes_back_what_was_ordered_for_it() -> None:
+def test_skip_drops_what_is_due_and_takes_back_what_was_ordered_for_the_freeze() -> None:
+    session = idle("abc|def")
+    play(session, [(8.0, command("shuffle", "next", by=None))])
+    assert Tell(None, (Text(Phrase.SHUFFLE_SKIPPED),)) in play(session, [(9.0, command("shuffle", "skip", by=None))])
+    assert session.memory.pending is None
+    assert of(AskSplit, play(session, [(10.0, starts("abc|def"))])) == []
     session = idle("abc|def")
     question = asked(play(session, [(10.0, starts("abc|def"))]))
     order = assigned(play(session, [(10.1, solved(question, "abd|cef"))]))
     effects = play(session, [(11.0, command("shuffle", "skip", by="a"))])
     assert of(Cancel, effects) == [Cancel(order.order)]
     assert play(session, [(12.0, e.Heartbeat(12.0))]) == []
-
-
-def test_skip_drops_what_is_due() -> None:
-    session = idle("abc|def")
-    play(session, [(8.0, command("shuffle", "next", by=None))])
-    assert Tell(None, (Text(Phrase.SHUFFLE_SKIPPED),)) in play(session, [(9.0, command("shuffle", "skip", by=None))])
-    assert session.memory.pending is None
-    assert of(AskSplit, play(session, [(10.0, starts("abc|def"))])) == []
 
 
 @pytest.mark.parametrize(

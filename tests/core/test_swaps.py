@@ -35,6 +35,10 @@ def told(player: str, *lines: Text) -> Tell:
     return Tell(PlayerId(player), lines)
 
 
+def tells(effects: list[Effect]) -> list[Tell]:
+    return [each for each in effects if isinstance(each, Tell)]
+
+
 def agreed(game: Game, one: str = "a", two: str = "e") -> tuple[Move, Move]:
     """Both name each other; the moves that follow."""
     swap(game, one, two)
@@ -94,26 +98,19 @@ def test_locks_immunity_and_recent_moves_count_for_nothing_among_players_who_agr
     assert {move.player for move in agreed(game)} == {"a", "e"}
 
 
-def test_a_swap_that_makes_the_sides_uneven_is_refused_with_the_chance_before_the_other_is_asked() -> None:
-    assert [each for each in swap(running(ratings={"b": 3000.0, "e": 3000.0}), "a", "e") if isinstance(each, Tell)] == [
-        told("a", Text(Phrase.REFUSED_SWAP, ("RED", "71")))
-    ]
-
-
-def test_a_swap_that_makes_uneven_sides_more_even_is_fair() -> None:
-    game = running(ratings={"a": 3000.0, "b": 3000.0})
-    assert {move.player for move in agreed(game, "a", "e")} == {"a", "e"}
-
-
-def test_an_agreement_that_has_become_unfair_is_refused_and_both_read_it() -> None:
-    game = running("abcd|efgh", ratings={"b": 3000.0, "e": 3000.0, "x": 3000.0})
+def test_a_swap_that_makes_the_sides_uneven_is_refused_with_the_chance_and_one_that_makes_them_more_even_is_not() -> (
+    None
+):
+    effects = swap(running(ratings={"b": 3000.0, "e": 3000.0}), "a", "e")
+    assert tells(effects) == [told("a", Text(Phrase.REFUSED_SWAP, ("RED", "71")))], "before the other is asked"
+    assert {move.player for move in agreed(running(ratings={"a": 3000.0, "b": 3000.0}))} == {"a", "e"}
+    game = running(ratings={"b": 3000.0, "e": 3000.0, "x": 3000.0})
     swap(game, "a", "f")
     game.change("abcx|efgh")
     effects = swap(game, "f", "a")
     assert of(Move, effects) == []
-    assert [each for each in effects if isinstance(each, Tell)] == [
-        told(player, Text(Phrase.REFUSED_SWAP, ("RED", "60"))) for player in "fa"
-    ]
+    refusal = Text(Phrase.REFUSED_SWAP, ("RED", "60"))
+    assert tells(effects) == [told(player, refusal) for player in "fa"], "it has become unfair, and both read it"
 
 
 @pytest.mark.parametrize(
@@ -175,19 +172,14 @@ def test_a_partner_who_left_or_changed_side_before_they_agreed_is_not_swapped_wi
     assert swap(game, "e", "a") == [told("e", Text(Phrase.SWAP_SIDES))]
 
 
-def test_an_invitation_lapses_and_none_takes_it_back() -> None:
+def test_an_invitation_lapses_none_takes_it_back_and_the_same_words_are_shown_to_the_other_once() -> None:
     game = running()
     swap(game, "a", "e")
+    assert [tell.player for tell in tells(swap(game, "a", "e"))] == ["a"]
     game.now += INVITATION_MINUTES * 60
     assert of(Move, swap(game, "e", "a")) == []
     assert swap(game, "e", "none") == [told("e", Text(Phrase.SWAP_NONE))]
     assert of(Move, swap(game, "a", "e")) == []
-
-
-def test_the_same_words_again_are_shown_to_the_other_once() -> None:
-    game = running()
-    swap(game, "a", "e")
-    assert [each.player for each in swap(game, "a", "e") if isinstance(each, Tell)] == ["a"]
 
 
 @pytest.mark.parametrize("first_is_done", [False, True])
@@ -211,7 +203,7 @@ def test_when_one_cannot_be_moved_the_other_stays_and_both_read_it() -> None:
     first, second = agreed(game)
     effects = game.happens(e.OrderFailed(game.now, first.order, "held", {first.player: "duel"}))
     assert of(Cancel, effects) == [Cancel(second.order)]
-    assert [each.player for each in effects if isinstance(each, Tell)] == [first.player, second.player]
+    assert [tell.player for tell in tells(effects)] == [first.player, second.player]
     assert [log.kind for log in of(LogDecision, effects)] == ["failed"]  # type: ignore[union-attr]
 
 
@@ -249,19 +241,14 @@ def test_what_ends_the_round_or_makes_new_teams_ends_a_swap(end: str) -> None:
     assert game.session.state.swaps == ()
 
 
-def test_an_answer_that_comes_twice_counts_once() -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_answer_that_comes_twice_counts_once_and_a_failed_pool_moves_nobody(fails: bool) -> None:
     game = running()
     (ask,) = game.session.receive(command("swap", "e", by="a", admin=False), game.now)
     assert isinstance(ask, AskSwitch)
-    assert game.happens(e.SwitchJudged(ask, 0.5, 0.5)) != []
-    assert game.happens(e.SwitchJudged(ask, 0.5, 0.5)) == []
-
-
-def test_a_failed_pool_moves_nobody() -> None:
-    game = running()
-    (ask,) = game.session.receive(command("swap", "e", by="a", admin=False), game.now)
-    assert isinstance(ask, AskSwitch)
-    assert game.happens(e.SolveFailed(ask, "broken")) == [told("a", Text(Phrase.FAILED, ("swap",)))]
+    effects = game.happens(e.SolveFailed(ask, "broken") if fails else e.SwitchJudged(ask, 0.5, 0.5))
+    assert len(effects) == (1 if fails else 2)
+    assert not fails or effects == [told("a", Text(Phrase.FAILED, ("swap",)))]
     assert game.happens(e.SwitchJudged(ask, 0.5, 0.5)) == []
 
 
@@ -322,19 +309,13 @@ def test_an_offer_ends_with_none_a_change_of_side_or_the_map(end: str) -> None:
     assert game.session.state.volunteers == {}
 
 
-def test_an_offer_follows_its_player_when_the_game_swaps_the_colours() -> None:
-    game = running("abcdef|ghijkl")
-    swap(game, "a")
-    game.happens(e.SidesSwitched(at=game.now))
-    assert game.session.state.volunteers == {"a": B}
-
-
-def test_an_immune_player_who_offers_to_go_is_moved_and_another_is_not() -> None:
+def test_an_offer_follows_its_player_when_the_game_swaps_the_colours_and_counts_more_than_immunity() -> None:
     game = running("abcdef|ghijkl")
     swap(game, "a")
     game.roster = roster("abcdef|ghij", immune="abcdef")
-    move = the(Move, game.look())
-    assert move.player == "a"
+    assert the(Move, game.look()).player == "a"
+    game.happens(e.SidesSwitched(at=game.now))
+    assert game.session.state.volunteers == {"a": B}
 
 
 def test_offers_are_refused_where_the_map_is_left_alone() -> None:

@@ -141,54 +141,42 @@ def test_a_cancel_ends_the_streak_so_that_the_next_win_does_not_make_a_scramble_
 # Waiting For Players, and modes in which nothing else counts.
 
 
-@pytest.mark.parametrize("mode", [mode for mode in Mode if mode not in (Mode.ARENA, Mode.NS2)])
-def test_the_end_of_waiting_for_players_makes_a_scramble_due(mode: Mode) -> None:
-    session = begun(mode, "ab|cd", phase=Phase.IDLE)
-    reason = Text(Phrase.REASON_WAITING_ENDED)
+@pytest.mark.parametrize("trigger", [True, False], ids=["", "votes and autobalance only"])
+@pytest.mark.parametrize("mode", Mode)
+def test_the_end_of_waiting_for_players_makes_a_scramble_due(mode: Mode, trigger: bool) -> None:
+    given = Rules() if trigger else Rules(triggers={mode.value: Triggers()})
+    is_due, reason = trigger and mode not in (Mode.ARENA, Mode.NS2), Text(Phrase.REASON_WAITING_ENDED)
+    session = begun(mode, "ab|cd", phase=Phase.IDLE, rules=given)
     play(session, [(1.0, hello(mode, waiting=True)), (1.0, seen("ab|cd"))])
     effects = play(session, [(30.0, WaitingEnded(30.0))])
-    assert effects == [LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING, (reason,)))]
+    announced = [LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING, (reason,)))]
+    assert effects == (announced if is_due else [])
+    assert trigger or mode is Mode.NS2 or session.due_if() == ()
+    unknown, unreported = (begun(mode, "", phase=Phase.IDLE, rules=given) for _ in range(2))
+    play(unknown, [(30.0, WaitingEnded(30.0))])
+    play(unreported, [(60.0, hello(mode, Phase.RUNNING, due=True))])
+    for other in (session, unknown, unreported):
+        assert other.memory.pending == (reason if is_due else None)
 
 
-def test_the_end_of_waiting_counts_though_the_script_did_not_know_of_it_when_it_said_hello() -> None:
-    session = begun(Mode.CTF, "", phase=Phase.IDLE)
-    play(session, [(30.0, WaitingEnded(30.0))])
-    assert session.memory.pending == Text(Phrase.REASON_WAITING_ENDED)
-
-
-@pytest.mark.parametrize("mode", [Mode.ARENA, Mode.NS2])
-def test_the_end_of_waiting_makes_nothing_due_in_arena_and_ns2(mode: Mode) -> None:
-    session = begun(mode, "", phase=Phase.IDLE)
-    assert play(session, [(1.0, hello(mode, waiting=True)), (30.0, WaitingEnded(30.0))]) == []
-    assert session.memory.pending is None
-
-
-def test_a_scramble_due_after_waiting_is_carried_out_though_the_round_had_started_before_the_news() -> None:
+@pytest.mark.parametrize("said", [True, False])
+def test_a_scramble_due_after_waiting_is_carried_out_though_the_round_had_started_before_the_news(said: bool) -> None:
+    """The news are a round's where a script leaves `waiting_ended` out: every later round would be without orders."""
     game = Game(Mode.CTF, "abc|d")
     game.happens(hello(Mode.CTF, waiting=True))
     game.look()
     game.happens(command("scramble", "next"))
     assert not of(Assign, game.start())
-    assert of(Assign, game.happens(WaitingEnded(0.0)))
-    assert len(game.roster.on(A)) == len(game.roster.on(B)) == 2
-
-
-def test_a_round_that_was_not_inside_waiting_for_players_ends_it_though_nothing_else_said_so() -> None:
-    """As for a script that leaves `waiting_ended` out: every later round would be without orders."""
-    game = Game(Mode.CTF, "abc|d")
-    game.happens(hello(Mode.CTF, waiting=True))
-    game.look()
-    game.happens(command("scramble", "next"))
-    assert not of(Assign, game.start())
-    game.open()
-    game.happens(ended(finished("r1", A, waiting=True)))
-    assert (game.session.state.waiting, of(Assign, game.start())) == (True, [])
-
-    game.open()
-    game.end(A)
-
-    assert not game.session.state.waiting
-    assert of(Assign, game.start())
+    if said:
+        assert of(Assign, game.happens(WaitingEnded(0.0)))
+    else:
+        game.open()
+        game.happens(ended(finished("r1", A, waiting=True)))
+        assert (game.session.state.waiting, of(Assign, game.start())) == (True, [])
+        game.open()
+        game.end(A)
+        assert not game.session.state.waiting
+        assert of(Assign, game.start())
     assert len(game.roster.on(A)) == len(game.roster.on(B)) == 2
 
 
@@ -207,15 +195,6 @@ def test_a_late_round_of_the_time_before_does_not_end_waiting_for_players() -> N
     play(session, [(50.0, hello(Mode.CTF, waiting=True, at=50.0))])
     play(session, [(51.0, ended(finished("r1", A, captures=(1, 1)), at=40.0))])
     assert session.state.waiting
-
-
-@pytest.mark.parametrize(
-    ("mode", "due"), [(mode, mode not in (Mode.ARENA, Mode.NS2)) for mode in (Mode.CTF, Mode.ARENA, Mode.NS2)]
-)
-def test_an_unreported_end_of_waiting_is_made_up_for_with_the_hello(mode: Mode, due: bool) -> None:
-    session = begun(mode, "", phase=Phase.IDLE)
-    play(session, [(60.0, hello(mode, Phase.RUNNING, due=True))])
-    assert (session.memory.pending == Text(Phrase.REASON_WAITING_ENDED)) == due
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.NS2])
@@ -246,20 +225,10 @@ def test_a_mode_has_the_triggers_of_its_line_and_no_others(
 
 
 def test_of_several_triggers_at_once_players_read_the_one_that_says_most() -> None:
-    everything = Triggers(streak=2, rounds=2, no_capture=True)
     tally, shutout = Tally(3, 3, A, 3), Outcome(A, 0)
-    said = due(Mode.KOTH, tally, shutout, Rules(triggers={"koth": everything}))
-    assert said == Text(Phrase.REASON_STREAK, ("3",))
-    rest = replace(everything, streak=0)
-    assert due(Mode.KOTH, tally, shutout, Rules(triggers={"koth": rest})) == Text(Phrase.REASON_NO_CAPTURE)
-
-
-def test_with_votes_and_autobalance_only_the_end_of_waiting_makes_nothing_due() -> None:
-    session = begun(Mode.KOTH, "", phase=Phase.IDLE, rules=Rules(triggers={"koth": Triggers()}))
-    assert play(session, [(1.0, hello(waiting=True)), (30.0, WaitingEnded(30.0))]) == []
-    play(session, [(60.0, hello(Mode.KOTH, Phase.RUNNING, due=True))])
-    assert session.memory.pending is None
-    assert session.due_if() == ()
+    for streak, said in ((2, Text(Phrase.REASON_STREAK, ("3",))), (0, Text(Phrase.REASON_NO_CAPTURE))):
+        everything = Rules(triggers={"koth": Triggers(streak=streak, rounds=2, no_capture=True)})
+        assert due(Mode.KOTH, tally, shutout, everything) == said
 
 
 def test_without_round_two_the_duel_is_followed_by_equal_sides_and_no_scramble() -> None:
@@ -271,18 +240,11 @@ def test_without_round_two_the_duel_is_followed_by_equal_sides_and_no_scramble()
     assert (len(game.roster.on(A)), len(game.roster.on(B)), game.session.memory.tally.since_scramble) == (2, 2, 1)
 
 
-def test_rounds_inside_waiting_for_players_do_not_count() -> None:
+@pytest.mark.parametrize(("waiting", "partial"), [(True, False), (False, True)])
+def test_rounds_inside_waiting_for_players_do_not_count_and_partial_ones_do(waiting: bool, partial: bool) -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, ended(finished("r1", A, captures=(1, 0), waiting=True)))])
-    assert session.memory.pending is None
-    assert session.memory.tally == Tally()
-
-
-def test_a_partial_round_counts_for_the_rules() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    play(session, [(1.0, ended(finished("r1", A, captures=(1, 0), partial=True)))])
-    assert session.memory.pending is not None
-    assert session.memory.tally.completed == 1
+    play(session, [(1.0, ended(finished("r1", A, captures=(1, 0), waiting=waiting, partial=partial)))])
+    assert (session.memory.pending is not None, session.memory.tally.completed) == (partial, int(partial))
 
 
 @pytest.mark.parametrize("how", ["switched off", "inactive on this map"])
@@ -321,15 +283,12 @@ def test_due_if_predicts_exactly_what_due_decides_afterwards(
     assert foreseen == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
 
 
-def test_due_if_of_a_session_speaks_of_the_running_round() -> None:
-    assert begun(Mode.KOTH, "ab|cd").due_if() == (DueIf(A, shutout=True), DueIf(B, shutout=True))
+def test_due_if_speaks_of_the_running_round_unless_a_scramble_is_pending_or_players_are_waited_for() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    assert session.due_if() == (DueIf(A, shutout=True), DueIf(B, shutout=True))
     assert begun(Mode.PAYLOAD, "ab|cd").due_if() == (DueIf(A, shutout=True),)
     assert begun(Mode.ARENA, "ab|cd").due_if() == (DueIf(A), DueIf(B), DueIf(None))
     assert begun(Mode.OTHER, "ab|cd").due_if() == ()
-
-
-def test_due_if_is_empty_while_a_scramble_is_pending_or_players_are_waited_for() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
     play(session, [(0.0, command("scramble", "next"))])
     assert session.due_if() == ()
     waiting = begun(Mode.KOTH, "", phase=Phase.IDLE)

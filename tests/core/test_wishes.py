@@ -77,29 +77,18 @@ def test_who_asks_in_a_running_round_goes_where_there_is_room_and_wishes_nothing
     assert set(wishes(game)) == {ANN, BOB}
 
 
-def test_a_stated_wish_outlasts_what_the_player_asks_to_join() -> None:
+def test_a_stated_wish_outlasts_what_the_player_asks_to_join_until_none_forgets_it() -> None:
     game = Game(Mode.NS2, "ab|cd")
     told = Tell(ANN, (Text(Phrase.WISH_STATED, ("Aliens",)),))
     assert game.happens(command("prefer", "Aliens", by="a", admin=False)) == [told]
     wanted(game, "a", A)
+    for words in (("skulks",), ("marines", "please"), ("",)):
+        assert prefer(game, "a", *words) == Text(Phrase.WISH_USAGE)
     assert wishes(game) == {ANN: Wish(B, 1)}
-
-
-def test_none_forgets_a_wish_until_the_next_one() -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    prefer(game, "a", "aliens")
     assert prefer(game, "a", "none") == Text(Phrase.WISH_NONE)
     assert prefer(game, "a") == Text(Phrase.WISH_NONE)
     wanted(game, "a", A)
     assert wishes(game) == {ANN: Wish(A, 1)}
-
-
-@pytest.mark.parametrize("words", [("skulks",), ("marines", "please"), ("",)])
-def test_words_that_are_no_side_change_nothing_and_the_answer_has_those_that_are(words: tuple[str, ...]) -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    prefer(game, "a", "aliens")
-    assert prefer(game, "a", *words) == Text(Phrase.WISH_USAGE)
-    assert wishes(game) == {ANN: Wish(B, 1)}
 
 
 def test_sides_are_shown_by_the_names_that_the_owner_gave_them() -> None:
@@ -147,11 +136,9 @@ def test_a_shuffle_is_asked_for_with_the_wishes_and_friends_of_the_players_who_a
 def test_a_commander_is_denied_nothing_because_no_split_moves_them() -> None:
     game = Game(Mode.NS2, "ab|cd")
     prefer(game, "a", "aliens")
-    chair = tuple(replace(entry, commander=entry.id == "a") for entry in game.roster.entries)
-    game.roster = Roster(chair)
+    game.roster = Roster(tuple(replace(entry, commander=entry.id == "a") for entry in game.roster.entries))
     game.start()
-    assert wishes(game) == {}
-    assert game.session.memory.weights == {}
+    assert (wishes(game), game.session.memory.weights) == ({}, {})
 
 
 # The fairness memory.
@@ -174,9 +161,11 @@ def test_a_denied_wish_doubles_with_every_round_up_to_eight_and_a_granted_one_we
     prefer(game, "c", "aliens")
     game.round(A)
     assert "c" not in weights(game)
+    game.happens(e.ScrambledAlone(game.now, split("cd|ab")))
+    assert {weights(game)[player] for player in "abc"} == {2}, "the script alone denied them"
 
 
-def test_several_shuffles_before_one_round_deny_a_wish_once() -> None:
+def test_several_shuffles_before_one_round_deny_a_wish_once_and_the_last_of_them_decides() -> None:
     game = Game(Mode.NS2, "abc|def")
     prefer(game, "d", "marines")
     for _ in range(3):
@@ -189,24 +178,11 @@ def test_several_shuffles_before_one_round_deny_a_wish_once() -> None:
     game.happens(command("scramble", "now"))
     game.round(A)
     assert weights(game) == {"d": 4}
-
-
-def test_the_last_shuffle_before_a_round_decides() -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    prefer(game, "d", "marines")
+    game.wait_for_commanders()
     game.happens(command("scramble", "now"))
-    assert weights(game) == {"d": 2}
     prefer(game, "d", "aliens")
     game.round(A)
     assert weights(game) == {}
-
-
-def test_a_wish_that_the_script_alone_denied_weighs_more() -> None:
-    game = Game(Mode.NS2, "ab|cd")
-    prefer(game, "a", "aliens")
-    prefer(game, "c", "aliens")
-    game.happens(e.ScrambledAlone(game.now, split("ab|cd")))
-    assert weights(game) == {"a": 2}
 
 
 # Memory.
@@ -266,29 +242,18 @@ def test_of_ever_new_wishes_the_latest_are_remembered() -> None:
     assert older.restored(0.0, Rules()).wishes == memory.wishes
 
 
-def test_max_moves_is_a_term_only_where_the_owner_set_it() -> None:
-    assert terms(begun(Mode.NS2, "ab|cd", rules=rules(shuffle={"max_moves": 3})).state).max_moves == 3
-
-
-def limits(effects: list[Effect]) -> list[int | None]:
-    return [ask.terms.max_moves for ask in shuffles(effects) if ask.terms is not None]
-
-
-def test_a_vote_or_an_order_and_the_round_start_after_it_move_no_more_than_max_moves_together() -> None:
-    game = Game(Mode.NS2, "abc|def", {"a": 5000.0, "b": 5000.0}, rules(shuffle={"max_moves": 2}))
-    game.open()
-    assert limits(game.happens(command("shuffle", "now"))) == [2]
-    assert limits(game.start()) == [0]
-    game.open()
-    game.end(A)
-    assert limits(game.start()) == [2]
-
-
-def test_two_orders_before_a_round_count_together_for_its_start() -> None:
+def test_orders_and_the_round_start_after_them_move_no_more_than_max_moves_together() -> None:
     game = Game(Mode.NS2, "abc|def", {"a": 5000.0, "b": 5000.0}, rules(shuffle={"max_moves": 5}))
     game.open()
-    game.happens(command("shuffle", "now"))
+    assert limits(game.happens(command("shuffle", "now"))) == [5]
     game.ratings = {entry.id: 5000.0 for entry in game.session.state.roster.on(A)[:2]}
     game.look()
     game.happens(command("shuffle", "now"))
     assert limits(game.start()) == [1]
+    game.open()
+    game.end(A)
+    assert limits(game.start()) == [5]
+
+
+def limits(effects: list[Effect]) -> list[int | None]:
+    return [ask.terms.max_moves for ask in shuffles(effects) if ask.terms is not None]
