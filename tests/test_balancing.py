@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -78,17 +80,70 @@ def quality(
     return bench, moves, abs(answerer.difference(split, ratings, on_b))
 
 
-@pytest.mark.parametrize("seed", range(settings.default.max_examples))
-def test_a_split_is_as_good_as_the_best_of_all(seed: int) -> None:
-    ask, ratings = random_ask(Random(seed))
+Skills = dict[PlayerId, float]
+NS2 = Context(Mode.NS2, "ns2_veil")
+CONTEXTS = (NS2, Context(Mode.ARENA, "arena_well"), KOTH)
+SIDE_NAMES = {Mode.NS2: ("marines", "aliens"), Mode.ARENA: ("red", "blu"), Mode.KOTH: ("red", "blu")}
+PER_LOG_ODDS = 400.0
+"""NS2's points; a side's log-odds are its lead in them, by the number of players."""
 
-    solved = answer(ask, system_of(ratings))
-    expected = answerer.answer(ask, ratings)
+
+def specialists(random: Random, pool: tuple[Entry, ...], plus_side: str) -> tuple[System[Any], Skills, Skills]:
+    """A system with players who are better on one side, and their skills on its plus side and on the other.
+
+    In sixteenths of log-odds: nothing is rounded.
+    """
+    system = create("ns2", plus_side=plus_side)
+    plus, minus = {entry.id: 1000.0 for entry in pool}, {entry.id: 1000.0 for entry in pool}
+    for entry in pool:
+        if not entry.bot:
+            rating, offset = 25.0 * random.randint(20, 100), 25.0 * random.randint(-20, 20)
+            system.seed(entry.id, rating=rating, offset=offset)
+            plus[entry.id], minus[entry.id] = rating + offset, rating - offset
+    return system, plus, minus
+
+
+def somewhere(random: Random, pool: tuple[Entry, ...]) -> tuple[Context, System[Any], Skills, Skills]:
+    """A context, a system whose plus side is A or B there, and the skills of all players on A and on B."""
+    context = random.choice(CONTEXTS)
+    plus_on_a = random.random() < 0.5
+    system, plus, minus = specialists(random, pool, SIDE_NAMES[context.mode][not plus_on_a])
+    return (context, system, plus, minus) if plus_on_a else (context, system, minus, plus)
+
+
+def anywhere(random: Random, pool: tuple[Entry, ...]) -> tuple[Context, System[Any], Skills, Skills]:
+    """A system that knows no sides."""
+    ratings = {entry.id: float(random.choice((1000, random.randint(500, 2500)))) for entry in pool}
+    ratings |= {entry.id: 1000.0 for entry in pool if entry.bot}
+    return KOTH, system_of(ratings), ratings, ratings
+
+
+World = Callable[[Random, tuple[Entry, ...]], tuple[Context, System[Any], Skills, Skills]]
+with_and_without_sides = pytest.mark.parametrize("world", [anywhere, somewhere])
+
+
+def logistic(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds))
+
+
+@with_and_without_sides
+@pytest.mark.parametrize("seed", range(settings.default.max_examples))
+def test_a_split_is_as_good_as_the_best_of_all(seed: int, world: World) -> None:
+    ask, _ = random_ask(Random(seed))
+    context, system, on_a, on_b = world(Random(seed), ask.entries)
+    ask = replace(ask, context=context)
+    points = answerer.POINTS_PER_CHANCE if world is anywhere else 4 * 2 * max(ask.sizes) * PER_LOG_ODDS
+
+    solved, expected = answer(ask, system), answerer.answer(ask, on_a, on_b, points)
 
     assert type(solved) is type(expected)
     if isinstance(solved, SplitSolved) and isinstance(expected, SplitSolved):
-        assert quality(ask, solved.split, ratings) == quality(ask, expected.split, ratings)
-        assert solved.difference == answerer.difference(solved.split, ratings)
+        assert quality(ask, solved.split, on_a, on_b) == quality(ask, expected.split, on_a, on_b)
+        assert solved.difference == answerer.difference(solved.split, on_a, on_b)
+        players = len(solved.split.a) + len(solved.split.b)
+        per_log_odds = answerer.POINTS_PER_CHANCE / 4 if world is anywhere else players * PER_LOG_ODDS
+        assert solved.after is not None
+        assert solved.after.chance == pytest.approx(logistic(solved.difference / per_log_odds))
 
 
 @pytest.mark.parametrize("seed", range(settings.default.max_examples))
@@ -136,58 +191,43 @@ def test_where_no_swap_makes_sides_even_each_pair_has_to_gain_three_points(ahead
     assert len(solved.moved()) == moved
 
 
-def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger() -> None:
+def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger_and_where_of_both_the_answer_says_why() -> (
+    None
+):
     bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
-    pool = (Entry(player(1), Side.B), Entry(player(2), Side.A), *bots)
-    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, pool, (2, 3), {}, 0.01)
-
-    solved = answer(ask, create("synelo"))
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, (Entry(player(1), Side.B), *bots), (2, 2), {}, 0.01)
+    failed = answer(ask, create("synelo"))
+    solved = answer(replace(ask, entries=(*ask.entries, Entry(player(2), Side.A)), sizes=(2, 3)), create("synelo"))
 
     assert isinstance(solved, SplitSolved)
     assert set(solved.split.a) == {player(1), player(2)}
+    assert isinstance(failed, SolveFailed)
+    assert failed.reason
 
 
-def test_a_pool_that_cannot_be_split_as_asked_says_why() -> None:
-    bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
-    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, (Entry(player(1), Side.A), *bots), (2, 2), {}, 0.01)
-
-    solved = answer(ask, create("synelo"))
-
-    assert isinstance(solved, SolveFailed)
-    assert solved.reason
-
-
-def test_the_probabilities_are_the_systems_own() -> None:
-    pool = tuple(Entry(player(number), Side.A if number < 2 else Side.B) for number in range(4))
-    ratings = {player(0): 2200.0, player(1): 2200.0, player(2): 1000.0, player(3): 1000.0}
-
-    solved = answer(AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, pool, (2, 2), {}, 0.01), system_of(ratings))
-
-    assert isinstance(solved, SplitSolved)
-    assert solved.before.chance == pytest.approx(1 / (1 + math.exp(-1)))
-    assert solved.after.chance == pytest.approx(0.5)
-
-
+@with_and_without_sides
+@pytest.mark.parametrize("larger_side", Side)
 @pytest.mark.parametrize("seed", range(settings.default.max_examples // 2))
-def test_moves_leave_the_least_difference_and_cost_least_among_equals(seed: int) -> None:
+def test_moves_leave_the_least_difference_and_cost_least_among_equals(
+    seed: int, larger_side: Side, world: World
+) -> None:
+    """A player who crosses counts with the skill of either side."""
     random = Random(seed)
-    larger = tuple(player(number) for number in range(6))
-    smaller = tuple(player(number) for number in range(10, 12))
-    ratings = {one: float(random.randint(500, 2500)) for one in (*larger, *smaller)}
+    larger = tuple(player(number) for number in range(7))
+    smaller = tuple(player(number) for number in range(10, 13))
+    pool = tuple(Entry(one, larger_side) for one in larger) + tuple(Entry(one, larger_side.other) for one in smaller)
+    context, system, on_a, on_b = world(random, pool)
     cost = {one: random.randint(0, 3) for one in larger}
-    ask = AskMoves(1, KOTH, larger, smaller, Side.A, larger[:5], 2, cost)
+    ask = AskMoves(1, context, larger, smaller, larger_side, larger[:6], 2, cost)
 
-    solved = answer(ask, system_of(ratings))
-    expected = answerer.answer(ask, ratings)
+    def left(answered: object) -> tuple[float, int]:
+        assert isinstance(answered, MovesSolved)
+        after = set(larger) - set(answered.players), set(smaller) | set(answered.players)
+        a, b = after if larger_side is Side.A else after[::-1]
+        gap = sum(on_a[one] for one in a) - sum(on_b[one] for one in b)
+        return abs(gap), sum(cost[one] for one in answered.players)
 
-    def left(moved: tuple[PlayerId, ...]) -> tuple[float, int]:
-        crossing = sum(ratings[one] for one in moved)
-        gap = sum(ratings[one] for one in larger) - sum(ratings[one] for one in smaller) - 2 * crossing
-        return abs(gap), sum(cost[one] for one in moved)
-
-    assert isinstance(solved, MovesSolved)
-    assert isinstance(expected, MovesSolved)
-    assert left(solved.players) == left(expected.players)
+    assert left(answer(ask, system)) == left(answerer.answer(ask, on_a, on_b))
 
 
 def learned(name: str) -> System:  # type: ignore[type-arg]
@@ -222,16 +262,24 @@ def test_one_player_more_is_worth_nothing_to_the_chance_at_equal_numbers_and_ski
     assert (back.before, back.after) == pytest.approx((best.after, best.before), abs=1e-6)
 
 
+@with_and_without_sides
 @pytest.mark.parametrize("bench", [True, False])
-def test_a_cache_holds_every_size_and_without_a_bench_the_uneven_one(bench: bool) -> None:
-    pool = tuple(Entry(player(number), Side.A) for number in range(7))
-    ratings = {entry.id: 1000.0 + 100 * number for number, entry in enumerate(pool)}
+@pytest.mark.parametrize("count", [6, 7])
+def test_a_cache_holds_the_best_of_every_size_and_without_a_bench_the_uneven_one(
+    count: int, bench: bool, world: World
+) -> None:
+    pool = tuple(Entry(player(number), Side.A) for number in range(count))
+    context, system, on_a, on_b = world(Random(count), pool)
+    ask = CacheSplits(context, pool, bench)
 
-    solved = answer(CacheSplits(KOTH, pool, bench), system_of(ratings))
+    solved, expected = answer(ask, system), answerer.answer(ask, on_a, on_b)
 
     assert isinstance(solved, SplitsCached)
+    assert isinstance(expected, SplitsCached)
+    differences = [[abs(answerer.difference(one, on_a, on_b)) for one in each.splits] for each in (solved, expected)]
+    assert differences[0] == differences[1]
     sizes = [sorted((len(split.a), len(split.b))) for split in solved.splits]
-    assert sizes == ([[2, 2], [3, 3]] if bench else [[2, 2], [3, 3], [3, 4]])
+    assert sizes == [[2, 2], [3, 3], *([[3, 4]] if count == 7 and not bench else [])]
 
 
 def test_who_must_play_is_in_every_cached_split() -> None:
@@ -261,24 +309,17 @@ def record(presences: tuple[Presence, ...], winner: Side | None = Side.A, **fiel
 def test_a_match_says_what_fraction_of_the_round_each_played_on_the_side_they_are_rated_for() -> None:
     late = presence("b", Side.A, 25.0)
     switched = presence("c", Side.B, on_a=75.0, on_b=20.0)
-    stayed = presence("a", Side.A, 100.0)
+    stayed = presence("a", Side.A, 100.4)
 
     match = match_of(record((stayed, late, switched)))
 
     assert match is not None
     assert match.fraction_played == {"a": 1.0, "b": 0.25, "c": 0.75, "z": 1.0}
     assert match.teams == (("a", "b", "c"), ("z",))
-
-
-@pytest.mark.parametrize(
-    ("played", "seconds", "fraction"),
-    [(100.4, 100.0, 1.0), (0.25, 0.5, 0.5), (0.0, 0.0, 1.0)],
-    ids=["no more than the whole round", "of a short one", "of one without a length"],
-)
-def test_the_fraction_is_of_the_rounds_own_length(played: float, seconds: float, fraction: float) -> None:
-    match = match_of(record((presence("a", Side.A, played),), seconds=seconds))
-    assert match is not None
-    assert match.fraction_played["a"] == fraction
+    for played, seconds, fraction in ((0.25, 0.5, 0.5), (0.0, 0.0, 1.0)):
+        short = match_of(record((presence("a", Side.A, played),), seconds=seconds))
+        assert short is not None
+        assert short.fraction_played["a"] == fraction
 
 
 def test_a_match_carries_all_that_the_round_tells() -> None:
@@ -309,12 +350,9 @@ def test_the_winner_of_a_match_is_the_winner_of_the_round(winner: Side | None, r
     assert tuple(match.ranks) == ranks
 
 
-def test_a_lineup_with_nobody_on_a_side_is_left_out() -> None:
+def test_a_lineup_with_nobody_on_a_side_is_left_out_and_a_round_that_is_not_rated_makes_no_match() -> None:
     round = finished("r1", Side.A, "a|", presences=(presence("a", Side.A, 100.0), presence("b", Side.B, 50.0)))
     match = match_of(RecordRound(round, participants(round)))
     assert match is not None
     assert match.lineup == ()
-
-
-def test_a_round_that_is_not_rated_makes_no_match() -> None:
     assert match_of(record((presence("a", Side.A, 100.0),), partial=True)) is None

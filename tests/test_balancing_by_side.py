@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -15,70 +14,17 @@ from hypothesis import settings
 from equipoise.balancing import answer, match_of, summaries_on
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskMoves, AskSplit, Purpose
 from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.ratings import create
-from equipoise.ratings.system import Match, System, ranks_of
+from equipoise.ratings.system import Match, ranks_of
 from tests.core import answerer
 from tests.hosts import Rig, player, roster, round_of
-from tests.test_balancing import REASON, quality, random_ask
-
-NS2 = Context(Mode.NS2, "ns2_veil")
-CONTEXTS = (NS2, Context(Mode.ARENA, "arena_well"), Context(Mode.KOTH, "koth_viaduct"))
-SIDE_NAMES = {Mode.NS2: ("marines", "aliens"), Mode.ARENA: ("red", "blu"), Mode.KOTH: ("red", "blu")}
-PER_LOG_ODDS = 400.0
-"""NS2's points; a side's log-odds are its lead in them, by the number of players."""
-
-Skills = dict[PlayerId, float]
-
-
-def specialists(random: Random, pool: tuple[Entry, ...], plus_side: str) -> tuple[System[Any], Skills, Skills]:
-    """A system with players who are better on one side, and their skills on its plus side and on the other.
-
-    In sixteenths of log-odds: nothing is rounded.
-    """
-    system = create("ns2", plus_side=plus_side)
-    plus, minus = {entry.id: 1000.0 for entry in pool}, {entry.id: 1000.0 for entry in pool}
-    for entry in pool:
-        if not entry.bot:
-            rating, offset = 25.0 * random.randint(20, 100), 25.0 * random.randint(-20, 20)
-            system.seed(entry.id, rating=rating, offset=offset)
-            plus[entry.id], minus[entry.id] = rating + offset, rating - offset
-    return system, plus, minus
-
-
-def somewhere(random: Random, pool: tuple[Entry, ...]) -> tuple[Context, System[Any], Skills, Skills]:
-    """A context, a system whose plus side is A or B there, and the skills of all players on A and on B."""
-    context = random.choice(CONTEXTS)
-    plus_on_a = random.random() < 0.5
-    system, plus, minus = specialists(random, pool, SIDE_NAMES[context.mode][not plus_on_a])
-    return (context, system, plus, minus) if plus_on_a else (context, system, minus, plus)
-
-
-def logistic(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-log_odds))
-
+from tests.test_balancing import CONTEXTS, NS2, PER_LOG_ODDS, REASON, SIDE_NAMES, logistic, somewhere, specialists
 
 # Asks.
-
-
-@pytest.mark.parametrize("seed", range(settings.default.max_examples))
-def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
-    ask, _ = random_ask(Random(seed))
-    context, system, on_a, on_b = somewhere(Random(seed), ask.entries)
-    ask = replace(ask, context=context)
-
-    solved = answer(ask, system)
-    expected = answerer.answer(ask, on_a, on_b, points_per_chance=4 * 2 * max(ask.sizes) * PER_LOG_ODDS)
-
-    assert type(solved) is type(expected)
-    if isinstance(solved, e.SplitSolved) and isinstance(expected, e.SplitSolved):
-        assert quality(ask, solved.split, on_a, on_b) == quality(ask, expected.split, on_a, on_b)
-        assert solved.difference == answerer.difference(solved.split, on_a, on_b)
-        players = len(solved.split.a) + len(solved.split.b)
-        assert solved.after.chance == pytest.approx(logistic(solved.difference / players / PER_LOG_ODDS))
 
 
 @pytest.mark.parametrize("seed", range(settings.default.max_examples))
@@ -95,28 +41,6 @@ def test_a_duel_by_side_is_between_the_closest_two_in_the_way_they_face_each_oth
     assert isinstance(expected, e.SplitSolved)
     assert solved.difference == answerer.difference(solved.split, on_a, on_b)
     assert abs(solved.difference) == abs(answerer.difference(expected.split, on_a, on_b))
-
-
-@pytest.mark.parametrize("larger_side", Side)
-@pytest.mark.parametrize("seed", range(settings.default.max_examples))
-def test_a_player_who_crosses_counts_with_the_skill_of_either_side(seed: int, larger_side: Side) -> None:
-    random = Random(seed)
-    larger = tuple(player(number) for number in range(7))
-    smaller = tuple(player(number) for number in range(10, 13))
-    pool = tuple(Entry(one, larger_side) for one in larger) + tuple(Entry(one, larger_side.other) for one in smaller)
-    context, system, on_a, on_b = somewhere(random, pool)
-    ask = AskMoves(
-        1, context, larger, smaller, larger_side, larger[:6], 2, {one: random.randint(0, 3) for one in larger}
-    )
-
-    def left(answered: object) -> tuple[float, int]:
-        assert isinstance(answered, e.MovesSolved)
-        after = set(larger) - set(answered.players), set(smaller) | set(answered.players)
-        a, b = after if larger_side is Side.A else after[::-1]
-        gap = sum(on_a[one] for one in a) - sum(on_b[one] for one in b)
-        return abs(gap), sum(ask.cost[one] for one in answered.players)
-
-    assert left(answer(ask, system)) == left(answerer.answer(ask, on_a, on_b))
 
 
 def test_commanders_who_count_apart_do_not_decide_who_crosses() -> None:
@@ -143,21 +67,6 @@ def test_a_summary_has_the_skill_in_either_chair_where_the_system_knows_one() ->
     other = create("synelo")
     (summary,) = summaries_on(other, NS2, [other.summary(one)])
     assert summary.chair_skills is None
-
-
-@pytest.mark.parametrize("bench", [True, False])
-@pytest.mark.parametrize("count", [6, 7])
-def test_every_cached_split_by_side_is_the_best_of_its_size(count: int, bench: bool) -> None:
-    pool = tuple(Entry(player(number), Side.A) for number in range(count))
-    context, system, on_a, on_b = somewhere(Random(count), pool)
-    ask = CacheSplits(context, pool, bench)
-
-    solved, expected = answer(ask, system), answerer.answer(ask, on_a, on_b)
-
-    assert isinstance(solved, e.SplitsCached)
-    assert isinstance(expected, e.SplitsCached)
-    differences = [[abs(answerer.difference(one, on_a, on_b)) for one in each.splits] for each in (solved, expected)]
-    assert differences[0] == differences[1]
 
 
 def test_what_a_side_wins_more_is_predicted_but_not_made_up_for() -> None:

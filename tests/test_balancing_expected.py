@@ -33,7 +33,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
 from equipoise.core.effects import Place
 from equipoise.core.events import MovesSolved, SideFound, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.core.model import Entry, Mode, PlayerId, Side, Split
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
@@ -43,9 +43,9 @@ from equipoise.wire import Reply
 from tests.core.answerer import GIVEN_UP, least_leaving
 from tests.correlated import PER_LOG_ODDS, Gaussian
 from tests.hosts import Rig, player, roster
-from tests.test_balancing import KOTH, REASON, random_ask
+from tests.test_balancing import KOTH, NS2, REASON, random_ask
+from tests.test_balancing_shuffles import all_splits, crowded, moves_of, parted
 
-NS2 = Context(Mode.NS2, "ns2_veil")
 HALF_A_POINT = 0.25
 
 
@@ -370,19 +370,15 @@ def test_a_shuffle_that_cannot_be_fair_costs_the_least_of_unevenness_moves_frien
         terms = ask.terms
         assert terms is not None
         system = Gaussian.random(random, [entry.id for entry in ask.entries], head_count=12_000.0)
-        possible = [
-            split
-            for split in of_those_who_play(ask, ())
-            if all(split.side_of(entry.id) is entry.side for entry in ask.entries if entry.commander and entry.side)
-        ]
+        possible = all_splits(ask)
         if terms.max_moves is not None:
-            most = max(terms.max_moves, min(moved(ask.entries, split) for split in possible))
-            possible = [split for split in possible if moved(ask.entries, split) <= most]
+            most = max(terms.max_moves, min(moves_of(ask, split) for split in possible))
+            possible = [split for split in possible if moves_of(ask, split) <= most]
 
         solved = answer(ask, system)
 
         assert isinstance(solved, SplitSolved)
-        assert solved.split in possible or solved.split in [replace(split, bench=()) for split in possible]
+        assert solved.split in possible
         crowd, mine = price(ask, system, solved.split)
         least, best = min(price(ask, system, split) for split in possible)
         assert crowd == least
@@ -415,13 +411,11 @@ def price(ask: AskSplit, system: Gaussian, split: Split) -> tuple[int, float]:
     """How many winners are too many on a side; points of unevenness, moves, two for a wish and five for a friend."""
     terms = ask.terms
     assert terms is not None
-    on_a, on_b = (len(terms.spread_evenly.intersection(side)) for side in (split.a, split.b))
-    apart = sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in terms.groups)
-    moves = moved(ask.entries, split) if terms.moves_count else 0
+    moves = moves_of(ask, split) if terms.moves_count else 0
     denied = sum(split.side_of(one) is not wish.side for one, wish in terms.wishes.items())
     commanders = [entry.id for entry in ask.entries if entry.commander]
     uneven = unevenness_of(system, ask.context, split.a, split.b, commanders)
-    return max(0, abs(on_a - on_b) - 1), 100 * uneven + moves + 2 * denied + 5 * apart
+    return crowded(terms, split), 100 * uneven + moves + 2 * denied + 5 * parted(terms, split)
 
 
 def by_means(system: Gaussian) -> Gaussian:

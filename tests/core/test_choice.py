@@ -314,12 +314,20 @@ def test_if_no_player_chose_the_teams_stay() -> None:
     assert is_over(game)
 
 
-@pytest.mark.parametrize(("left", "count"), [("a|cd", "3"), ("|", "0")], ids=["at its end", "at once"])
-def test_players_who_leave_take_their_choices_along_and_too_few_are_not_shuffled(left: str, count: str) -> None:
-    game = opened("ab|cd")
+@pytest.mark.parametrize(
+    ("left", "reason"),
+    [
+        ("a|cd", Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "3"))),
+        ("|", Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "0"))),
+        ("cd|ef", Text(Phrase.REASON_NO_CHOICE)),
+    ],
+    ids=["too few at its end", "nobody at once", "nobody who chose"],
+)
+def test_players_who_leave_take_their_choices_along_and_too_few_are_not_shuffled(left: str, reason: Text) -> None:
+    game = opened("ab|cdef")
     chosen(game, a="marines", b="aliens")
     effects = [*game.change(left), *(game.wait(SECONDS) if left != "|" else ())]
-    assert said(effects) == cancelled(Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", count)))
+    assert said(effects) == cancelled(reason)
     assert is_over(game)
 
 

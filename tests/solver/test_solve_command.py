@@ -21,8 +21,11 @@ def players(*entries: dict[str, object]) -> str:
     return json.dumps({"players": entries})
 
 
-def test_json_has_one_split_per_size() -> None:
-    result = run('{"ratings": [1, 2, 3, 4, 6, 6]}', "--json")
+@pytest.mark.parametrize("from_file", [False, True])
+def test_json_has_one_split_per_size(tmp_path: Path, from_file: bool) -> None:
+    text, file = '{"ratings": [1, 2, 3, 4, 6, 6]}', tmp_path / "pool.json"
+    file.write_text(text)
+    result = run("", str(file), "--json") if from_file else run(text, "--json")
 
     assert result.exit_code == 0
     found = json.loads(result.output)["splits"]
@@ -95,13 +98,6 @@ def test_roles_are_shared_evenly() -> None:
     assert len({0, 1} & set(found["a"])) == len({0, 1} & set(found["b"])) == 1
 
 
-def test_a_file_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "pool.json"
-    file.write_text('{"ratings": [1, 2, 3, 4]}')
-
-    assert json.loads(run("", str(file), "--json").output)["splits"][0]["difference"] == 0
-
-
 BAD: tuple[tuple[str | bytes, str], ...] = (
     ("", "the input is not JSON"),
     ("ratings", "the input is not JSON"),
@@ -128,28 +124,28 @@ BAD: tuple[tuple[str | bytes, str], ...] = (
 )
 
 
-def test_bad_input_is_one_line_and_exit_code_two() -> None:
-    for text, reason in BAD:
-        result = run(text)
-
-        assert result.exit_code == 2, text[:80]
-        assert reason in result.output
-        assert len(result.output.splitlines()) == 1, text[:80]
-
-
 @pytest.mark.parametrize(
-    ("arguments", "reason"),
+    ("text", "arguments", "reason"),
     [
-        (["--k", "3"], "4 players cannot play 3 against as many"),
-        (["--k", "0"], "4 players cannot play 0 against as many"),
-        (["--theta", "0"], "--theta is a number of points above 0"),
-        (["--seconds", "0"], "--seconds is a number above 0"),
-        (["--resolution", "-1"], "ticks per point above 0"),
-        (["/nowhere/pool.json"], "/nowhere/pool.json: No such file or directory"),
+        *((text, [], reason) for text, reason in BAD),
+        *(
+            ('{"ratings": [1, 2, 3, 4]}', arguments.split(), reason)
+            for arguments, reason in (
+                ("--k 3", "4 players cannot play 3 against as many"),
+                ("--k 0", "4 players cannot play 0 against as many"),
+                ("--theta 0", "--theta is a number of points above 0"),
+                ("--seconds 0", "--seconds is a number above 0"),
+                ("--resolution -1", "ticks per point above 0"),
+                ("/nowhere/pool.json", "/nowhere/pool.json: No such file or directory"),
+            )
+        ),
     ],
+    ids=lambda value: str(value)[:40],
 )
-def test_bad_options_are_one_line_too(arguments: list[str], reason: str) -> None:
-    result = run('{"ratings": [1, 2, 3, 4]}', *arguments)
+def test_bad_input_and_options_are_one_line_and_exit_code_two(
+    text: str | bytes, arguments: list[str], reason: str
+) -> None:
+    result = run(text, *arguments)
 
     assert result.exit_code == 2
     assert reason in result.output

@@ -81,29 +81,22 @@ def test_a_shift_changes_no_imbalance_and_a_factor_multiplies_it(ratings: list[i
         assert abs(moved[k].difference) == factor * abs(found[k].difference)
 
 
-@given(st.lists(st.integers(0, 4000), min_size=4, max_size=16), st.randoms(use_true_random=False))
-def test_the_order_of_players_changes_no_imbalance(ratings: list[int], rng: random.Random) -> None:
-    shuffled = rng.sample(ratings, len(ratings))
-
-    assert [abs(a.difference) for a in splits(ratings).values()] == [
-        abs(a.difference) for a in splits(shuffled).values()
-    ]
-
-
-def test_the_same_pool_gives_the_same_answer() -> None:
-    for _, ratings in hard_pools(24, seed=5):
-        assert splits(ratings) == splits(ratings)
-
-
-def test_an_odd_pool_can_be_split_without_a_bench() -> None:
-    found = splits([10, 20, 30, 40, 90], odd_without_bench=True)
-
+def test_an_odd_pool_can_be_split_without_a_bench_unless_one_is_pinned_there() -> None:
+    ratings = [10, 20, 30, 40, 90]
+    found = splits(ratings, odd_without_bench=True)
     assert found.uneven is not None
     assert sorted(found.uneven.sizes) == [2, 3]
     assert found.uneven.bench == ()
     assert abs(found.uneven.difference) == 10
     assert found.largest == found.uneven
     assert list(found) == [2]
+
+    benched = splits(ratings, odd_without_bench=True, pins={4: Pin.BENCH})
+    assert (benched.uneven, benched.largest.bench) == (None, (4,))
+    all_play = splits(ratings, odd_without_bench=True, pins=dict.fromkeys(range(5), Pin.PLAY))
+    assert (dict(all_play), sorted(all_play.largest.sizes)) == ({}, [2, 3])
+    even = splits(ratings[:4], odd_without_bench=True)
+    assert (even.uneven, even.largest) == (None, even[2])
 
 
 def test_of_both_uneven_ways_the_better_is_taken() -> None:
@@ -116,46 +109,10 @@ def test_of_both_uneven_ways_the_better_is_taken() -> None:
     assert found.uneven.difference == 0
 
 
-def test_a_player_pinned_to_the_bench_rules_out_the_split_without_one() -> None:
-    found = splits([10, 20, 30, 40, 90], odd_without_bench=True, pins={4: Pin.BENCH})
-
-    assert found.uneven is None
-    assert found.largest.bench == (4,)
-
-
-def test_players_pinned_to_play_rule_out_all_but_the_split_without_a_bench() -> None:
-    found = splits([10, 20, 30, 40, 90], odd_without_bench=True, pins=dict.fromkeys(range(5), Pin.PLAY))
-
-    assert dict(found) == {}
-    assert sorted(found.largest.sizes) == [2, 3]
-
-
-def test_an_even_pool_has_no_uneven_split() -> None:
-    found = splits([1, 2, 3, 4], odd_without_bench=True)
-
-    assert found.uneven is None
-    assert found.largest == found[2]
-
-
-@pytest.mark.slow
-def test_a_target_is_approached_from_either_side() -> None:
-    ratings = [3, 1, 4, 1, 5, 9, 2, 6]
-    for target in range(-20, 21):
-        for k, assignment in splits(ratings, target=target).items():
-            puzzle = Puzzle(ratings, (k, k), target=target)
-            best = puzzle.best_score()
-            assert best is not None
-            assert abs(assignment.difference - target) == best[2]
-
-
-def test_sizes_that_pins_rule_out_are_left_out() -> None:
+def test_sizes_that_pins_rule_out_are_left_out_and_where_none_is_left_the_reason_is_said() -> None:
     found = splits([1, 2, 3, 4, 5, 6], pins={0: Pin.A, 1: Pin.A, 2: Pin.A})
-
     assert list(found) == [3]
     assert found[3].a == (0, 1, 2)
-
-
-def test_constraints_that_rule_out_every_size_say_so() -> None:
     with pytest.raises(SplitError, match="3 against 3 needs 6 players who are not pinned to the bench"):
         splits([1, 2, 3, 4, 5, 6], pins=dict.fromkeys(range(4), Pin.BENCH))
 
@@ -178,12 +135,9 @@ def test_a_pool_that_cannot_be_split_is_refused_with_the_reason(values: list[flo
 
 
 @pytest.mark.parametrize("k", [0, -1, 3])
-def test_a_size_that_does_not_exist_is_refused(k: int) -> None:
+def test_a_size_that_does_not_exist_is_refused_and_one_against_one_can_be_asked_for(k: int) -> None:
     with pytest.raises(SplitError, match=f"5 players cannot play {k} against as many"):
         splits([1, 2, 3, 4, 5], k=k)
-
-
-def test_one_against_one_can_be_asked_for() -> None:
     assert splits([1, 5, 6], k=1)[1].bench == (0,)
 
 

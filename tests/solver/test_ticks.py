@@ -14,28 +14,21 @@ from equipoise.solver.problem import Ticks
 from .oracles import Puzzle
 
 
-def test_whole_numbers_are_their_own_ticks_even_as_floats() -> None:
-    ticks = Ticks.of([1500.0, 1600, -3])
-
-    assert ticks.a == (1500, 1600, -3)
-    assert ticks.per_point == 1
-    assert ticks.error_bound(10) == 0
-
-
-def test_fractions_that_ticks_can_hold_lose_nothing() -> None:
-    ticks = Ticks.of([0.5, 1.25, 7])
-
-    assert [tick / ticks.per_point for tick in ticks.a] == [0.5, 1.25, 7]
-    assert ticks.error_bound(3) == 0
-
-
-def test_the_bound_is_half_a_tick_per_player() -> None:
-    ticks = Ticks.of([0.1, 0.7, 1.3, 2.9], resolution=10)
-    finer = Ticks.of([0.123, 0.7, 1.3, 2.9], resolution=10)
-
-    assert ticks.a == (1, 7, 13, 29)
-    assert ticks.error_bound(4) == 0
-    assert finer.error_bound(4) == pytest.approx(4 / 2 / 10)
+@pytest.mark.parametrize(
+    ("values", "resolution", "ticks", "per_point", "bound"),
+    [
+        ([1500.0, 1600, -3], None, (1500, 1600, -3), 1, 0),
+        ([0.1, 0.7, 1.3, 2.9], 10, (1, 7, 13, 29), 10, 0),
+        ([0.123, 0.7, 1.3, 2.9], 10, (1, 7, 13, 29), 10, 4 / 2 / 10),
+    ],
+    ids=["whole numbers, even as floats", "fractions that ticks can hold", "half a tick per player"],
+)
+def test_what_ticks_cannot_hold_is_rounded_and_bounded(
+    values: list[float], resolution: float | None, ticks: tuple[int, ...], per_point: float, bound: float
+) -> None:
+    found = Ticks.of(values, resolution=resolution)
+    assert (found.a, found.per_point) == (ticks, per_point)
+    assert found.error_bound(4) == pytest.approx(bound)
 
 
 @pytest.mark.parametrize("resolution", [0.5, 1, 8, None])
@@ -63,10 +56,9 @@ def test_narrow_and_wide_ranges_both_get_ticks_enough() -> None:
 
         assert abs(found.difference) == pytest.approx(best[2])
         assert found.error_bound < 0.01 * unit
-
-
-def test_equal_fractions_split_evenly() -> None:
     assert splits([0.1] * 6)[3].difference == 0
+    fractions = Ticks.of([0.5, 1.25, 7])
+    assert [tick / fractions.per_point for tick in fractions.a] == [0.5, 1.25, 7]
 
 
 def test_transfers_and_moves_of_a_wide_range_are_rounded_and_say_how_much() -> None:
