@@ -164,9 +164,6 @@ WRONG = (
     ('[backup]\nat = "4:30"', "$.backup.at"),
     ("[backup]\nkeep = -1", "$.backup.keep"),
     ("[retention]\nplayers_days = 90", "$.retention.players_days"),
-    ("[log]\nlevel = 'loud'", "$.log.level"),
-    ("[arena]\nstreak = 0", "$.arena.streak"),
-    ("[arena]\nround_one = 'nobody'", "$.arena.round_one"),
     ("[scramble]\ntolerance = nan", "$.scramble.tolerance"),
     ("[scramble]\ntolerance = 0.6", "$.scramble.tolerance"),
     ("poll_seconds = inf", "$.poll_seconds"),
@@ -193,11 +190,8 @@ WRONG = (
     ("[vote]\nfraction = 1.5", "$.vote.fraction"),
     ("[scramble]\nfair_band = [0.4]", "$.scramble.fair_band"),
     ("[scramble]\nfair_band = [-0.1, 0.5]", "$.scramble.fair_band[0]"),
-    ("[scramble]\nfair_band = [0.6, 0.4]", "$.scramble.fair_band"),
-    ("[scramble]\nfair_band = [0.6, 0.7]", "$.scramble.fair_band"),
     ("[scramble]\nfair_band = [0, 0.4]", "$.scramble.fair_band"),
     ("[shuffle]\nfair_band = [0.2, 0.3]", "$.shuffle.fair_band"),
-    ("[vote]\nfair_band = [0.4]", "$.vote.fair_band"),
     ("sides = ['Allies', 'Allies']", "$.sides"),
     ("sides = ['Allies', '']", "$.sides"),
     ("sides = ['Allies', 'A\\nxis']".replace("'", '"'), "$.sides"),
@@ -207,12 +201,8 @@ WRONG = (
     ("[scramble]\nrounds = 0", "$.scramble.rounds"),
     ("triggers = 3", "$.triggers"),
     ("[triggers]\nkoth = 3", "$.triggers.koth"),
-    ("[triggers]\nkohth = {}", "$.triggers.kohth"),
-    ("[triggers]\nns2 = {}", "$.triggers.ns2"),
     ("[triggers]\nkoth = { streak = -1 }", "$.triggers.koth.streak"),
     ("[triggers]\nkoth = { waiting = 1 }", "$.triggers.koth.waiting"),
-    ("[triggers]\nkoth = { round_two = true }", "$.triggers.koth.round_two"),
-    ("[triggers]\narena = { waiting = true }", "$.triggers.arena.waiting"),
     ("[triggers]\narena = { no_capture = true }", "$.triggers.arena.no_capture"),
     ("[triggers]\npayload_race = { no_capture = true }", "$.triggers.payload_race.no_capture"),
     (
@@ -223,7 +213,6 @@ WRONG = (
     ("scramble.rounds = 4\ntriggers.payload = {}", "$.scramble.rounds"),
     ("other.rounds = 4\ntriggers.other = {}", "$.other"),
     ("maps = 3", "$.maps"),
-    ("[maps]\nvsh_ = 'on'", "$.maps.vsh_"),
     ("[maps]\nvsh_ = []", "$.maps.vsh_"),
     ("[maps]\n'' = 'off'", '$.maps.""'),
     ("[maps]\n'workshop/' = 'off'", '$.maps."workshop/"'),
@@ -240,8 +229,6 @@ WRONG = (
     ("[token.a]\nsecret_file = 'owner.sha256'", "$.token.a.role"),
     (SMALL + f"secret_sha256 = '{DIGEST}'", "$.token.owner.secret_file"),
     (SMALL + f"[token.two]\nrole = 'viewer'\nsecret_sha256 = '{DIGEST}'", "$.token.two"),
-    (SMALL.replace("admin", "god"), "$.token.owner.role"),
-    (SMALL.replace("[token", 'game = "hl3"\n[token'), "$.server.arena-1.game"),
     (SMALL + "[server.arena-1.scramble]\ntolerence = 1", "$.server.arena-1.scramble.tolerence"),
     (SMALL + "[server.arena-1.lock]\nminutes = -1", "$.server.arena-1.lock.minutes"),
 )
@@ -273,29 +260,14 @@ def test_what_is_wrong_is_named_by_its_path(tmp_path: Path) -> None:
             "$.scramble.fair_band: 0.5, equal chances, is not in it; [0, 0] means that no teams count as even",
         ),
         ("vote = 'off'", "$.vote: expected a table, got a string"),
-    ],
-)
-def test_a_wrong_value_is_answered_with_what_is_expected(tmp_path: Path, text: str, said: str) -> None:
-    assert message(tmp_path, text) == said
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+        ("[maps]\nvsh_ = 'on'", "$.maps.vsh_: must be off, rate or balance"),
+        # A misspelt key, with the one that it is like.
         ("[retention]\ndecision_days = 9", "$.retention.decision_days: no such key; is it decisions_days?"),
         ("[retentions]\ndecisions_days = 9", "$.retentions: no such key; is it retention?"),
         ("admin_command = false", "$.admin_command: no such key; is it admin_commands?"),
         (SMALL.replace("[token", "gama = 1\n[token"), "$.server.arena-1.gama: no such key; is it game?"),
         ("[web]\nretention = 9", "$.web.retention: no such key"),
-    ],
-)
-def test_a_misspelt_key_is_answered_with_the_one_that_it_is_like(tmp_path: Path, text: str, said: str) -> None:
-    assert message(tmp_path, text) == said
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+        # A key in a wrong table, with its own.
         ("[arena]\nstreak = 2", "$.arena.streak: no such key; `streak` belongs to a line of [triggers]"),
         ("[vote]\nfair_band = 2", "$.vote.fair_band: no such key; `fair_band` belongs to [scramble] or [shuffle]"),
         ("[log]\nmin_players = 2", "$.log.min_players: no such key; `min_players` belongs to [scramble] or [vote]"),
@@ -308,29 +280,28 @@ def test_a_misspelt_key_is_answered_with_the_one_that_it_is_like(tmp_path: Path,
             SMALL.replace("[token", "k_max = 9\n[token"),
             "$.server.arena-1.k_max: no such key; `k_max` belongs to [pool.NAME]",
         ),
-    ],
-)
-def test_a_key_in_a_wrong_table_is_answered_with_its_own(tmp_path: Path, text: str, said: str) -> None:
-    assert message(tmp_path, text) == said
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+        # A word that is none of a key's, with those there are.
         (SMALL.replace("[token", 'game = "hl3"\n[token'), "$.server.arena-1.game: there is tf2, ns2, other, not 'hl3'"),
         ("[log]\nlevel = 'loud'", "$.log.level: there is debug, info, warning, error, not 'loud'"),
         ("[arena]\nround_one = 'all'", "$.arena.round_one: there is duel, everyone, not 'all'"),
         (SMALL.replace("admin", "god"), "$.token.owner.role: there is viewer, admin, not 'god'"),
         (SMALL.replace('role = "admin"', ""), "$.token.owner.role: this key is required: viewer, admin"),
+        # What a mode cannot have, with what to write.
+        ("triggers.ns2 = {}", "$.triggers.ns2: teams of NS2 are shuffled: [shuffle] says when; remove this line"),
+        ("triggers.kohth = {}", "$.triggers.kohth: no such mode; is it koth?"),
+        ("triggers.koth.round_two = true", "$.triggers.koth.round_two: only arena has it; remove it"),
+        (
+            "triggers.arena.waiting = true",
+            "$.triggers.arena.waiting: arena waits for nobody; write round_two = true for a scramble in round 2",
+        ),
     ],
 )
-def test_a_word_that_is_none_of_a_keys_is_answered_with_those_there_are(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_wrong_is_answered_with_what_to_write(tmp_path: Path, text: str, said: str) -> None:
     assert message(tmp_path, text) == said
 
 
-def test_a_wrong_level_of_a_map_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"maps\.vsh_: must be off, rate or balance"):
-        load(tmp_path, "[maps]\nvsh_ = 'on'")
+def test_what_a_mode_cannot_have_may_be_said_to_be_off(tmp_path: Path) -> None:
+    assert load(tmp_path, "triggers.arena.waiting = false").servers == {}
 
 
 def test_maps_are_added_to_the_defaults_and_a_servers_own_to_those(tmp_path: Path) -> None:
@@ -354,19 +325,6 @@ def test_a_line_of_triggers_is_all_that_makes_a_scramble_due_in_its_mode(tmp_pat
     assert triggers(read, "arena") == DEFAULT_TRIGGERS["arena"] == Triggers(round_two=True, streak=3, chance=True)
     printed_lines = tomllib.loads("\n".join(printed(read)))["server"]["arena-1"]["triggers"]
     assert (printed_lines["koth"], printed_lines["ctf"]) == ({"streak": 3}, {})
-
-
-def test_what_a_mode_cannot_have_is_refused_with_what_to_write(tmp_path: Path) -> None:
-    def said(text: str) -> str:
-        return message(tmp_path, text).removeprefix("$.triggers.")
-
-    assert said("triggers.ns2 = {}") == "ns2: teams of NS2 are shuffled: [shuffle] says when; remove this line"
-    assert said("triggers.kohth = {}") == "kohth: no such mode; is it koth?"
-    assert said("triggers.koth.round_two = true") == "koth.round_two: only arena has it; remove it"
-    assert said("triggers.arena.waiting = true") == (
-        "arena.waiting: arena waits for nobody; write round_two = true for a scramble in round 2"
-    )
-    assert load(tmp_path, "triggers.arena.waiting = false").servers == {}, "what is off may be said everywhere"
 
 
 def test_a_default_of_a_map_is_overridden_in_any_spelling(tmp_path: Path) -> None:

@@ -32,25 +32,21 @@ def refusal(folder: Path, content: str) -> str:
     return str(caught.value).partition("config.toml: ")[2]
 
 
-def test_a_pool_is_local_unless_its_table_names_a_database(tmp_path: Path) -> None:
-    assert read(tmp_path, SMALL) is None
-    assert read(tmp_path, text()) == Database(URL, "database", SECRET)
-    assert read(tmp_path, text("postgresql:///equipoise?host=/run/postgresql", "")) == Database(
-        "postgresql:///equipoise?host=/run/postgresql"
-    )
-
-
 @pytest.mark.parametrize(
     "url",
     [
+        URL,
         "postgres://equipoise@[::1]:5433/equipoise",
         "postgresql://equipoise@a.example,b.example:5433/equipoise?target_session_attrs=read-write",
         "postgresql://equipoise@10.0.0.5/equipoise?sslmode=verify-full&sslrootcert=/etc/hostname",
         "postgresql://equipoise@%2Frun%2Fpostgresql/equipoise",
     ],
 )
-def test_urls_are_those_of_postgresql(url: str, tmp_path: Path) -> None:
+def test_a_pool_is_local_unless_its_table_names_a_database_by_a_url_of_postgresql(url: str, tmp_path: Path) -> None:
+    assert read(tmp_path, SMALL) is None
     assert read(tmp_path, text(url)) == Database(url, "database", SECRET)
+    socket = "postgresql:///equipoise?host=/run/postgresql"
+    assert read(tmp_path, text(socket, "")) == Database(socket)
 
 
 def test_systemd_hands_the_password_over(tmp_path: Path) -> None:

@@ -88,15 +88,21 @@ def test_a_secrets_hash_may_stand_in_the_configuration_itself(tmp_path: Path) ->
     assert read.tokens["owner"].digest.hex() == DIGEST[::-1]
 
 
-def test_a_folder_of_secrets_is_handed_over_by_systemd_under_names_with_the_folders(tmp_path: Path) -> None:
+def test_credentials_of_systemd_come_before_files_beside_the_configuration(tmp_path: Path) -> None:
     credentials = tmp_path / "credentials"
     credentials.mkdir()
-    (credentials / "secrets_owner.sha256").write_text("00" * 32)
+    environ = {"CREDENTIALS_DIRECTORY": str(credentials)}
+    (credentials / "owner.sha256").write_text("00" * 32)
+    read = load(tmp_path, SMALL, **environ)
+    assert read.tokens["owner"].digest == bytes(32)
+    assert read.servers[config.ServerId("arena-1")].digest == hashlib.sha256(b"secret").digest()
+    # Of a folder of secrets under names with the folder's.
     text = SMALL.replace('"owner.sha256"', '"secrets/owner.sha256"')
-    assert load(tmp_path, text, CREDENTIALS_DIRECTORY=str(credentials)).tokens["owner"].digest == bytes(32)
+    (credentials / "owner.sha256").rename(credentials / "secrets_owner.sha256")
+    assert load(tmp_path, text, **environ).tokens["owner"].digest == bytes(32)
     (credentials / "secrets_owner.sha256").unlink()
     with pytest.raises(ConfigError, match=r"secrets/owner\.sha256: .*systemd hands .* restart it"):
-        load(tmp_path, text, CREDENTIALS_DIRECTORY=str(credentials))
+        load(tmp_path, text, **environ)
 
 
 def test_servers_stand_in_the_file_or_beside_it_in_one_of_their_own(tmp_path: Path) -> None:
@@ -135,13 +141,18 @@ def test_what_editors_and_packages_leave_beside_a_servers_file_is_not_read(tmp_p
             "$.server.dustbowl: the same secret as $.server.arena-1",
         ),
         ("a b.toml", DUSTBOWL.replace("dustbowl", "'a b'"), '$.server."a b": a name is up to 64'),
+        (
+            "arena-1.toml",
+            DUSTBOWL.replace("dustbowl", "arena-1"),
+            "$.server.arena-1: it is in {folder}/config.toml too: remove one of them",
+        ),
     ],
 )
 def test_a_servers_file_that_is_wrong_is_named(tmp_path: Path, name: str, text: str, said: str) -> None:
     file = write_server(tmp_path, name, text)
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, SMALL)
-    assert str(refusal.value).startswith(f"{file}: {said}")
+    assert str(refusal.value).startswith(f"{file}: {said.format(folder=tmp_path)}")
 
 
 def test_a_servers_file_that_is_removed_while_the_folder_is_read_is_not_missed(tmp_path: Path) -> None:
@@ -174,15 +185,6 @@ def message_or_none(main: Path) -> str | None:
     return None
 
 
-def test_a_server_in_two_files_is_refused_with_both(tmp_path: Path) -> None:
-    file = write_server(tmp_path, "arena-1.toml", DUSTBOWL.replace("dustbowl", "arena-1"))
-    with pytest.raises(ConfigError) as refusal:
-        load(tmp_path, SMALL)
-    assert (
-        str(refusal.value) == f"{file}: $.server.arena-1: it is in {tmp_path / 'config.toml'} too: remove one of them"
-    )
-
-
 def test_a_pipe_a_device_and_a_huge_file_are_refused_at_once(tmp_path: Path) -> None:
     write(tmp_path, SMALL)
     os.mkfifo(tmp_path / "pipe")
@@ -191,12 +193,3 @@ def test_a_pipe_a_device_and_a_huge_file_are_refused_at_once(tmp_path: Path) -> 
         with pytest.raises(ConfigError, match=why):
             config.load(tmp_path / file, {})
         assert why in message(tmp_path, SMALL.replace("owner.sha256", file))
-
-
-def test_credentials_of_systemd_come_before_files_beside_the_configuration(tmp_path: Path) -> None:
-    credentials = tmp_path / "credentials"
-    credentials.mkdir()
-    (credentials / "owner.sha256").write_text("00" * 32)
-    read = load(tmp_path, SMALL, CREDENTIALS_DIRECTORY=str(credentials))
-    assert read.tokens["owner"].digest == bytes(32)
-    assert read.servers[config.ServerId("arena-1")].digest == hashlib.sha256(b"secret").digest()

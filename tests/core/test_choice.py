@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -298,20 +300,25 @@ def is_over(game: Game) -> bool:
     return state.choice is None and not state.memory.choosing and state.memory.pending is None
 
 
-def test_a_round_that_starts_meanwhile_ends_it() -> None:
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (Game.start, Phrase.REASON_ROUND_BEGAN),
+        (lambda game: game.wait(SECONDS), Phrase.REASON_NO_CHOICE),
+        (lambda game: game.happens(command("off")), Phrase.REASON_INACTIVE),
+        (lambda game: game.happens(hello(Mode.NS2, inactive_reason="tournament")), Phrase.REASON_INACTIVE),
+    ],
+    ids=["a round starts", "nobody chose", "off", "tournament"],
+)
+def test_it_ends_without_new_teams_and_players_read_why(end: Callable[[Game], list[Effect]], reason: Phrase) -> None:
     game = opened()
-    chosen(game, a="aliens")
-    assert said(game.start())[-2:] == cancelled(Text(Phrase.REASON_ROUND_BEGAN))
+    if reason is not Phrase.REASON_NO_CHOICE:
+        chosen(game, a="aliens")
+    effects = end(game)
+    assert LogDecision("cancel", Text(reason)) in effects
+    assert said(effects)[-2:] == cancelled(Text(reason))
     assert is_over(game)
     assert game.wait(SECONDS) == []
-
-
-def test_if_no_player_chose_the_teams_stay() -> None:
-    game = opened()
-    effects = game.wait(SECONDS)
-    assert effects[0] == LogDecision("cancel", Text(Phrase.REASON_NO_CHOICE))
-    assert said(effects) == cancelled(Text(Phrase.REASON_NO_CHOICE))
-    assert is_over(game)
 
 
 @pytest.mark.parametrize(
@@ -352,15 +359,6 @@ def test_a_player_cannot_cancel_it_and_neither_can_an_admin_where_none_is_truste
     untrusted = Game(Mode.NS2, "abc|def", rules=Rules(admin_commands=False))
     refused = Tell(PlayerId("b"), (Text(Phrase.REFUSED_IN_GAME, ("choice cancel",)),))
     assert untrusted.happens(command("choice", "cancel", by="b")) == [refused]
-
-
-@pytest.mark.parametrize(
-    "event", [command("off"), hello(Mode.NS2, inactive_reason="tournament")], ids=["off", "tournament"]
-)
-def test_it_ends_when_equipoise_may_not_act_any_more(event: e.Event) -> None:
-    game = opened()
-    assert said(game.happens(event))[-2:] == cancelled(Text(Phrase.REASON_INACTIVE))
-    assert is_over(game)
 
 
 def test_a_restart_of_the_daemon_ends_it_and_players_read_so_when_the_script_is_back() -> None:

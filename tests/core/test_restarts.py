@@ -186,8 +186,9 @@ def test_locks_and_streak_from_before_a_swap_that_a_kill_lost_go_to_where_the_fi
     assert session.memory.tally == REMEMBERED.tally.switched() != REMEMBERED.tally, "once, behind the restart"
 
 
-def test_one_player_who_stands_elsewhere_behind_a_restart_takes_their_own_lock_along_alone() -> None:
-    session, effects = behind("ab|d")
+@pytest.mark.parametrize("text", ["ab|d", "b|d"], ids=["of two", "the only one who is locked"])
+def test_one_player_who_stands_elsewhere_behind_a_restart_takes_their_own_lock_along_alone(text: str) -> None:
+    session, effects = behind(text)
     assert of(Lock, effects)[3:] == [Lock(PlayerId("b"), A, None)]
     assert session.memory.tally == REMEMBERED.tally
 

@@ -184,12 +184,6 @@ def test_beyond_55_per_cent_the_line_names_the_cause_and_does_not_call_the_teams
     assert [name.text.phrase for name in names if isinstance(name, Say)] == ([Phrase.HELD_DUEL] if held else [])
 
 
-def test_who_reads_of_a_scramble_that_waits_for_players_reads_how_many() -> None:
-    session = begun(Mode.KOTH, "ab|c")
-    effects = play(session, [(100.0, ended(finished("r1", A, "ab|c", captures=(1, 0)), 100.0))])
-    assert of(Say, effects) == [Say(Text(Phrase.SCRAMBLE_WAITS, (SHUTOUT, "4")))]
-
-
 def test_a_split_is_asked_for_the_players_of_the_moment_at_the_next_start_and_again_when_they_change() -> None:
     session = pending()
     assert not of(AskSplit, play(session, [(101.0, seen("ab|cd")), (102.0, e.Heartbeat(102.0))]))
@@ -293,14 +287,16 @@ def test_the_sources_anchor_of_the_top_player_can_be_restored_also_for_every_cac
 # The cache.
 
 
-def test_splits_of_every_size_are_kept_strongest_player_first() -> None:
-    session = begun(Mode.KOTH, "ad|ceb", ratings=RATINGS)
+def test_splits_of_every_size_are_kept_the_strongest_player_first_and_unknown_ones_last() -> None:
+    session = begun(Mode.KOTH, "ad|ceb", ratings={"a": 0.5, "b": 1700.0, "c": 2300.0, "d": 2000.0, "e": 2200.0})
     question = the(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
+    del session.state.summaries[ids("d")[0]]
     play(session, [(100.1, answer(question, ratings_of("abcde")))])
     cache = session.cache
     assert cache is not None
-    assert cache.ids == ids("abcde")
+    assert cache.ids == ids("cebad")
     assert [sorted((len(one.a), len(one.b))) for one in cache.splits] == [[2, 2], [2, 3]]
+    assert session.state.asked_cache is None
 
 
 @pytest.mark.parametrize(("text", "scramble"), [("ab|c", {"min_players": 2}), ("ab|cd", {})])
@@ -311,16 +307,6 @@ def test_fewer_than_two_against_two_are_not_split_in_advance(text: str, scramble
     effects = play(session, [watched, (100.0, ended(finished("r1", A), 100.0))])
     assert session.state.enough_players
     assert of(CacheSplits, effects) == []
-
-
-def test_a_cache_orders_players_by_skill_and_unknown_ones_last() -> None:
-    session = begun(Mode.KOTH, "ad|cb", ratings={"a": 0.5, "b": 1700.0, "c": 2300.0, "d": 2000.0})
-    question = the(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
-    del session.state.summaries[ids("d")[0]]
-    play(session, [(100.1, answer(question, ratings_of("abcd")))])
-    assert session.cache is not None
-    assert session.cache.ids == ids("cbad")
-    assert session.state.asked_cache is None
 
 
 def test_a_script_without_splits_gets_its_first_as_soon_as_there_are_enough_players() -> None:
@@ -380,13 +366,18 @@ def test_only_a_scramble_takes_the_cached_split_when_the_solver_fails(text: str)
     assert not of(Assign, play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
 
 
-def test_in_arena_a_cached_split_benches_the_players_it_cannot_place() -> None:
+def test_a_cached_split_benches_whom_it_cannot_place_in_arena_and_leaves_who_is_held() -> None:
     session = pending(Mode.ARENA, "ab|cd|e")
     session.state.memory = session.memory.count(finished("r2", A).id, Tally(completed=3))
     session.state.cache = SplitCache(ids("abcde"), (split("ad|bc|e"),))
     question = asked(session, (110.0, started("ab|cd|e", 110.0)))
-    order = assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
-    assert order.split == split("ad|bc|e")
+    assert assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))])).split == split("ad|bc|e")
+    session = pending(text="abcd|efgh")
+    session.state.cache = SplitCache(ids("abcdefgh"), (split("eh|bc"), split("adf|bce"), split("adfg|bceh")))
+    question = asked(session, (200.0, started("abcd|efgh", held="bc")))
+    order = assigned(play(session, [(200.0, e.SolveFailed(question, "too slow"))]))
+    assert {"b", "c"} <= set(order.split.a)
+    assert (len(order.split.a), len(order.split.b)) == (4, 4)
 
 
 # The script alone.
@@ -465,34 +456,29 @@ def scrambling() -> tuple[Session, AskSplit]:
 
 
 def test_six_against_six_with_duellists_stays_six_against_six() -> None:
-    game = Game(Mode.KOTH, "abcdef|ghijkl", {letter: 1000.0 + 90 * n for n, letter in enumerate("abcdefghijkl")})
-    game.roster = roster("abcdef|ghijkl", held="abcg")
-    game.look()
-    game.happens(started(game.stands(), held="abcg"), went_live("r1", game.stands(), held="abcg"))
-    effects = game.happens(command("scramble", "now", by=None))
-
-    order = assigned(effects)
+    session = begun(Mode.KOTH, "abcdef|ghijkl")
+    play(session, [(1.0, went_live("r1", "abcdef|ghijkl", held="abcg"))])
+    question = asked(session, (2.0, command("scramble", "now", by=None)))
+    order = assigned(play(session, [(2.1, solved(question))]))
     assert {"a", "b", "c"} <= set(order.split.a)
     assert "g" in order.split.b
     assert (len(order.split.a), len(order.split.b)) == (6, 6)
-    assert game.stands() != "abcdef|ghijkl"
+    effects = play(session, [(2.2, e.OrderDone(2.2, order.order))])
     line = kept(effects)
     assert (line.reason, set(line.players)) == (Text(Phrase.HELD_DUEL, ("4",)), set(ids("abcg")))
     assert Say(Text(Phrase.HELD_DUEL, ("4",))) in effects
-    assert game.session.memory.pending is None
+    assert session.memory.pending is None
 
 
 @pytest.mark.parametrize("mode", [Mode.KOTH, Mode.ARENA])
 @pytest.mark.parametrize("held", ["abcde", "abcdef", "abcdefgh"])
 def test_where_too_many_stay_on_a_side_the_others_make_the_head_count_no_worse(mode: Mode, held: str) -> None:
     """Of six against two: five who stay leave five against three, and six or more leave nobody to move."""
-    session = begun(mode, "abcdef|gh", phase=e.Phase.OVER)
-    play(session, [(0.0, ended(finished("r0", B, "abcdef|gh", captures=(0, 1)), 1.0))])
-    if session.memory.pending is None:
-        play(session, [(1.0, command("scramble", "next"))])
-    effects = play(session, [(2.0, started("abcdef|gh", held=held))])
-    question = the(AskSplit, effects)
-    effects = play(session, [(2.0, answer(question, dict.fromkeys(ids("abcdefgh"), 2000.0)))])
+    session = pending(mode, "abcdef|gh")
+    if mode is Mode.ARENA:
+        session.state.memory = session.memory.count(finished("r2", A).id, Tally(completed=3))
+    question = asked(session, (200.0, started("abcdef|gh", held=held)))
+    effects = play(session, [(200.0, solved(question))])
     if held == "abcde":
         order = assigned(effects)
         assert set(ids(held)) == set(order.split.a)
@@ -553,15 +539,6 @@ def test_an_order_that_left_somebody_is_true_of_the_others() -> None:
     assert not [each for each in of(Say, effects) if each.text.phrase is Phrase.SCRAMBLED]  # type: ignore[attr-defined]
     assert "roster" in session.state.wants
     assert Lock(player, before[player], 180.0) in effects  # type: ignore[arg-type]
-
-
-def test_without_a_solver_the_cached_split_leaves_who_is_held() -> None:
-    session = pending(text="abcd|efgh")
-    session.state.cache = SplitCache(ids("abcdefgh"), (split("eh|bc"), split("adf|bce"), split("adfg|bceh")))
-    (question,) = of(AskSplit, play(session, [(200.0, started("abcd|efgh", held="bc"))]))
-    order = assigned(play(session, [(200.0, e.SolveFailed(question, "too slow"))]))  # type: ignore[arg-type]
-    assert {"b", "c"} <= set(order.split.a)
-    assert (len(order.split.a), len(order.split.b)) == (4, 4)
 
 
 def test_where_all_stay_on_one_side_no_split_is_asked_for_and_the_scramble_stays_due() -> None:

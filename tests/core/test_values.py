@@ -8,11 +8,10 @@ from typing import get_args
 import msgspec
 import pytest
 
-from equipoise.core.asks import Moment, Purpose
-from equipoise.core.effects import Assign, Effect, Order
+from equipoise.core.effects import Effect, Order
 from equipoise.core.events import Answer, Event, ScriptEvent
 from equipoise.core.memory import Memory
-from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Side, is_bot
+from equipoise.core.model import Mode, PlayerId, PlayerSummary, Side, is_bot
 from equipoise.core.phrases import Phrase, Text
 from tests.core.scripts import split
 
@@ -30,13 +29,6 @@ def test_every_event_and_effect_is_frozen(kind: type) -> None:
 def test_every_event_is_from_the_script_or_answers_the_shell() -> None:
     assert set(get_args(Event)) == {*get_args(ScriptEvent), *get_args(Answer)}
     assert set(get_args(Order)) <= set(get_args(Effect))
-
-
-def test_orders_can_be_kept_in_sets() -> None:
-    def order() -> Assign:
-        return Assign(OrderId("o1"), Text(Phrase.REASON_ADMIN), split("ab|cd"), Moment.NOW, Purpose.SCRAMBLE)
-
-    assert {order(), order()} == {order()}
 
 
 def test_a_mirrored_split_has_the_same_teams_on_the_other_sides() -> None:
