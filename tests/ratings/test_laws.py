@@ -13,7 +13,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.system import Match, Span
 from tests.ratings.histories import fullest
-from tests.ratings.samples import ANN, BOB, duel, people, random_matches
+from tests.ratings.samples import ANN, BOB, CID, DAN, duel, people, random_matches
 
 LIVE = [name for name in SYSTEMS if create(name).live]
 
@@ -65,6 +65,80 @@ def test_what_a_system_makes_of_matches_does_not_depend_on_the_order_of_ids(name
         renamed.rate(turned)
     skills = [plain.skill(player) for player in people(12)], [renamed.skill(others[player]) for player in people(12)]
     assert skills[1] == (pytest.approx(skills[0], rel=1e-9) if name.startswith("teamskill") else skills[0])
+
+
+UNITS: dict[str, tuple[dict[str, float], float]] = {
+    "elo": ({"initial": 0.0, "scale": 800.0, "k": 64.0}, 2),
+    "glicko": ({"initial": 0.0}, 1),
+    "glicko2": ({"initial": 0.0}, 1),
+    "joint": ({"initial": 0.0, "scale": 600.0}, 1 / 4),
+    "trueskill": ({"mu": 1500, "sigma": 1000 / 3, "beta": 500 / 3, "tau": 10 / 3}, 40),
+    "trueskill_through_time": ({"mu": 1500, "sigma": 1000 / 3, "beta": 500 / 3, "gamma": 10 / 3}, 40),
+    "weng_lin": ({"mu": 1500, "sigma": 1000 / 3, "beta": 500 / 3, "tau": 10 / 3}, 40),
+}
+"""Another newcomer and unit of skill, and how many times as large the numbers are."""
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_scale_of_skill_and_a_shift_of_all_change_nothing_but_the_unit(name: str) -> None:
+    params, factor = UNITS[name]
+    plain, other = create(name), create(name, **params)
+    newcomers = plain.skill(PlayerId("zed")), other.skill(PlayerId("zed"))
+    for match in random_matches(seed=3, count=100, players=12, size=3):
+        wins = plain.rate(match).prediction.wins
+        assert other.rate(match).prediction.wins == pytest.approx(wins, abs=1e-9)
+    for player in people(12):
+        moved = newcomers[1] + factor * (plain.skill(player) - newcomers[0])
+        assert other.skill(player) == pytest.approx(moved, abs=1e-6 * factor)
+        assert other.uncertainty(player) == pytest.approx(
+            plain.uncertainty(player) * (1.0 if name == "elo" else factor), rel=1e-7
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in LIVE if name != "joint" and not name.startswith("teamskill")])
+def test_a_match_is_predicted_by_its_lineups_and_the_skills_at_its_start(name: str) -> None:
+    """And a bot as a newcomer, but where it has a skill of its own."""
+    system, known = create(name), create(name)
+    newcomer, shown, bot = system.skill(ANN), system.summary(ANN).rating, PlayerId("bot:1")
+    gap = system.gap(0.1, 1)
+    ahead = newcomer + (gap if gap < 10.0 else round(gap))
+    match = replace(duel("ann", "bob"), lineup=((ANN, CID), (BOB,)), skill_at_start={ANN: ahead}, seconds=600.0)
+    known.seed(ANN, **{"mu" if hasattr(system.params, "mu") else "rating": ahead})
+    expected = known.predict(replace(match, lineup=(), skill_at_start={}, teams=match.lineup)).wins
+    assert system.predict(match).wins == pytest.approx(expected)
+    with_bot = system.predict(replace(match, lineup=((ANN, bot), (BOB,)))).wins
+    assert (with_bot == pytest.approx(expected)) is (name != "trueskill2")
+    rated = system.rate(match)
+    assert rated.prediction.wins == pytest.approx(expected)
+    assert [(change.player, change.before) for change in rated.changes] == [(ANN, shown), (BOB, shown)]
+    assert system.summary(CID).rounds == 0
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_change_names_the_player_their_team_and_what_was_expected_of_it(name: str) -> None:
+    system, players = create(name), (ANN, BOB, CID, DAN)
+    before = [system.summary(player).rating for player in players]
+    rated = system.rate(Match(((ANN, BOB), (CID, DAN)), (0, 1), seconds=600.0))
+    said = [(change.player, change.team, change.score, change.rounds) for change in rated.changes]
+    assert said == [(ANN, 0, 1, 1), (BOB, 0, 1, 1), (CID, 1, 0, 1), (DAN, 1, 0, 1)]
+    assert [change.expected for change in rated.changes] == [rated.prediction.expected(team) for team in (0, 0, 1, 1)]
+    assert [change.before for change in rated.changes] == before
+    assert [change.after for change in rated.changes] == [system.summary(player).rating for player in players]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_rating_is_shown_once_no_shadow_round_is_missing_and_stale_after_days_without_a_round(name: str) -> None:
+    given = {"shadow_rounds": 2, "stale_days": 3.0}
+    system = create(name, **{"settings": given} if name.startswith("teamskill") else given)
+    shown = []
+    for _ in range(3):
+        shown.append((summary := system.summary(ANN)).missing)
+        assert (summary.rounds, summary.visible) == (len(shown) - 1, summary.missing == 0)
+        system.rate(replace(duel("ann", "bob"), started_at=1e9))
+    assert shown == [2, 1, 0]
+    assert summary.last_played == 1e9
+    stale = [system.stale(last, 1e9 + 3 * 86_400.0 + late) for last, late in ((1e9, 0), (1e9, 1), (None, 1))]
+    assert stale == [False, True, False]
 
 
 @pytest.mark.parametrize("outcome", [1.0, 0.5, 0.0])

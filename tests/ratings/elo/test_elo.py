@@ -9,7 +9,6 @@ from statistics import NormalDist
 
 import pytest
 
-from equipoise.core.model import PlayerId
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.system import Match, ranks_of
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, random_matches, seeded
@@ -91,41 +90,6 @@ def test_points_are_neither_made_nor_lost():
     assert sum(player.rating for player in system.players.values()) == pytest.approx(30 * 1500, abs=1e-8)
 
 
-def test_ratings_shift_with_the_initial_one_and_grow_with_scale_and_k():
-    plain, moved = Elo.create(), Elo.create(initial=0.0, scale=800.0, k=64.0)
-    for match in random_matches(seed=3, count=200, players=12, size=3):
-        plain.rate(match)
-        moved.rate(match)
-    for player in plain.players:
-        assert moved.skill(player) == pytest.approx(2 * (plain.skill(player) - 1500), abs=1e-8)
-
-
-def test_bots_and_lineup_players_count_with_their_skill_at_the_start():
-    system = seeded(Elo.create(), ann=1800, bob=1500)
-    match = Match(
-        teams=((ANN,), (BOB,)), lineup=((ANN, PlayerId("bot:1")), (CID,)), skill_at_start={CID: 1650.0}, ranks=(0, 1)
-    )
-    assert system.predict(match).wins == (0.5, 0.5)
-    assert system.rate(match).changes[0].after == 1816
-    assert CID not in system
-
-
-def test_a_restored_player_has_the_summary_of_the_stored_one():
-    system, other = Elo.create(), Elo.create()
-    system.rate(replace(duel("ann", "bob"), started_at=5.0))
-    other.restore(ANN, system.state(ANN))
-    summary = other.summary(ANN)
-    assert summary == system.summary(ANN)
-    assert (summary.visible, summary.missing, summary.last_played) == (False, 19, 5.0)
-
-
 def test_a_match_against_an_empty_team_has_a_result():
     change = Elo.create().rate(Match(teams=((ANN,), ()), ranks=ranks_of(1.0))).changes
     assert [each.after for each in change] == [1516]
-
-
-def test_changes_name_the_player_their_team_and_its_expectation():
-    rated = seeded(Elo.create(), ann=1600).rate(Match(teams=((ANN, BOB), (CID, DAN)), ranks=(0, 1)))
-    said = [(change.player, change.team, change.expected, change.score) for change in rated.changes]
-    first, second = rated.prediction.wins
-    assert said == [(ANN, 0, first, 1), (BOB, 0, first, 1), (CID, 1, second, 0), (DAN, 1, second, 0)]

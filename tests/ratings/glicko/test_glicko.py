@@ -189,16 +189,6 @@ def test_a_team_of_alike_players_moves_as_one_of_them_would(name):
 
 
 @BOTH
-def test_ratings_shift_with_the_initial_one(name):
-    plain, moved = create(name), create(name, initial=0.0)
-    for match in random_matches(seed=4, count=100, players=8, size=2):
-        plain.rate(match)
-        moved.rate(match)
-    for player in plain.players:
-        assert moved.skill(player) + 1500 == pytest.approx(plain.skill(player), abs=1e-6)
-
-
-@BOTH
 def test_half_a_match_gives_half_the_information(name):
     system = create(name)
     system.rate(replace(duel("ann", "bob"), weight=0.5))

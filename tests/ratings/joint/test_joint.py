@@ -57,17 +57,6 @@ def test_predictions_means_and_covariances_are_those_of_the_equations(correlatio
     assert np.any(dense - np.diag(np.diag(dense))) == correlations
 
 
-def test_days_away_widen_a_skill_up_to_that_of_a_stranger_and_time_never_runs_back() -> None:
-    system, (ann, bob, cid, dan) = joint(drift=0.0, drift_days=0.01), people(4)
-    for number in range(50):
-        system.rate(Match(((ann,), (bob,)), ranks_of(number % 2), started_at=0.0))
-    after = system.deviation(ann)
-    for days, gained in ((100, 100), (40, 100), (1_000_000, math.inf)):
-        system.rate(Match(((cid,), (dan,)), ranks_of(1.0), started_at=86_400.0 * days))
-        wanted = min(system.params.spread, math.hypot(after / 2400.0, 0.01 * gained**0.5))
-        assert system.deviation(ann) == pytest.approx(2400.0 * wanted)
-
-
 def dense_posterior(
     x: np.ndarray, scores: np.ndarray, variances: np.ndarray, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -156,37 +145,6 @@ def test_moments_are_those_of_a_fine_sum(mean: float, variance: float, score: fl
         assert expected(mean, variance) == pytest.approx(math.exp(evidence), rel=1e-8)
 
 
-def test_who_played_each_other_evenly_is_known_to_be_even_however_uncertain_each_is() -> None:
-    """60 rounds between the same sides: each skill is nearly as uncertain as before, their difference is not."""
-    system, players = joint(drift=0.0), people(24)
-    for number in range(60):
-        system.rate(Match((tuple(players[:12]), tuple(players[12:])), ranks_of(number % 2)))
-    _, cov = centred(system, players)
-    x = np.repeat([1.0, -1.0], 12)
-    assert np.sqrt(np.diag(cov)).min() > 0.95 * 0.25
-    assert np.sqrt(x @ cov @ x) < 0.4 * 0.25 * math.sqrt(24)
-
-
-def test_newcomers_who_lose_make_the_next_ones_weaker_until_they_are_known() -> None:
-    """Two of six regulars meet two strangers, and always win; in between the regulars play each other evenly."""
-    system, players = joint(drift=0.0, newcomers=0.5), people(200)
-    regulars, strangers = players[:6], players[6:]
-    for number in range(60):
-        a, b = regulars[number % 6], regulars[(number + 1) % 6]
-        system.rate(Match(((a, b), tuple(strangers[2 * number : 2 * number + 2])), (0, 1)))
-        system.rate(Match((tuple(regulars[:3]), tuple(regulars[3:])), ranks_of(number % 2)))
-    new, veteran = PlayerId("76561190000000001"), strangers[0]
-    for _ in range(30):
-        system.rate(Match(((veteran,), (regulars[0],)), ranks_of(0.5), weight=1e-9))
-    mean, cov = centred(system, [new, PlayerId("76561190000000002"), regulars[0], veteran])
-    worth, variance = mean[0], cov[0, 1]
-    assert worth < -2 * variance**0.5 < 0
-    assert cov[0, 0] == pytest.approx(0.25**2 + variance)
-    assert cov[0, 2] != 0
-    assert mean[3] > mean[0] / 2
-    assert system.skill(PlayerId("bot:1")) == 1000.0
-
-
 @pytest.mark.parametrize("active", [6, 512])
 def test_a_prediction_is_that_of_the_skills_and_covariances_that_teams_are_made_by(active: int) -> None:
     """Of newcomers, strangers, players who gave way, and bots."""
@@ -238,16 +196,3 @@ def test_a_side_is_worth_what_it_won_on_the_map_whichever_team_is_named_first() 
     assert system.predict(blu_first).wins[0] > system.predict(elsewhere).wins[0] > 0.5
     assert system.predict(Match(((new[0],), (new[1],)))).wins[0] == pytest.approx(0.5)
     assert system.difference_at(0.5, red_first) > 0 > system.difference_at(0.5, blu_first)
-
-
-def test_a_bot_counts_as_a_player_of_known_skill() -> None:
-    system, (ann, bob, cid, dan) = joint(head_count=5.0, head_count_spread=0.0), people(4)
-    bot = PlayerId("bot:3")
-    with_bot = system.outlook(Match(((ann, bob), (cid, bot))))
-    alone = system.outlook(Match(((ann, bob), (cid,))))
-    full = system.outlook(Match(((ann, bob), (cid, dan))))
-    one_newcomer_more = (0.25 * 0.25) ** 2
-    assert with_bot == pytest.approx((0.0, 3 * 0.25**2 + one_newcomer_more))
-    assert alone == pytest.approx((5.0 * math.log(2), 3 * 0.25**2 + one_newcomer_more))
-    assert full == pytest.approx((0.0, 4 * 0.25**2))
-    assert system.covariance([ann, bot])[1] == [0.0, 0.0]

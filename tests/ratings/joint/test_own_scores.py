@@ -12,9 +12,6 @@ from equipoise.core.model import Counts, PlayerId
 from equipoise.ratings import create
 from equipoise.ratings.history import History
 from equipoise.ratings.joint import own
-from equipoise.ratings.joint.active import new_dense
-from equipoise.ratings.joint.formulas import FREE
-from equipoise.ratings.joint.observing import absorb
 from equipoise.ratings.joint.replay import replay
 from equipoise.ratings.joint.score_map import Learnt, ScoreMap
 from equipoise.ratings.joint.system import Joint
@@ -174,23 +171,6 @@ def test_what_fades_of_players_fades_of_their_classes_and_moves_neither(monkeypa
     assert faded.weight.sum(1).max() < 61 < whole.weight.sum(1).min(where=whole.weight.any(1), initial=100)
     np.testing.assert_allclose(faded.class_total.sum(0), faded.total.sum(0), atol=1e-9)
     np.testing.assert_allclose(faded.class_rates, whole.class_rates, atol=0.1)
-
-
-def test_what_is_absorbed_in_one_block_is_what_is_absorbed_one_by_one() -> None:
-    rng = np.random.default_rng(3)
-    root = rng.normal(size=(12, 12))
-    one, many = (new_dense(0.0, 1.0, 1.0) for _ in range(2))
-    for dense in (one, many):
-        dense.counts[FREE] = 12
-        dense.mean[:12], dense.cov[:12, :12] = root[0], root @ root.T / 12
-    rows = np.array([2, 5, 7, 11])
-    precision, shift = np.array([0.5, 2.0, -0.05, 0.0]), rng.normal(size=4)
-    absorb(one, rows, precision, shift, correlated=True)
-    for place in range(4):
-        part = slice(place, place + 1)
-        absorb(many, rows[part], precision[part], shift[part], correlated=True)
-    np.testing.assert_allclose(one.mean, many.mean, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(one.cov, many.cov, rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.history import History
 from equipoise.ratings.parameters import DAY
 from equipoise.ratings.replays import allocate_sides
-from equipoise.ratings.system import Match, ranks_of
+from equipoise.ratings.system import Match
 from equipoise.ratings.trueskill.fit import Smoother
 from equipoise.ratings.trueskill.fit_formulas import build
 from equipoise.ratings.trueskill.system import TrueSkillThroughTime
@@ -199,16 +199,6 @@ def test_a_fit_without_matches_or_players_has_converged():
     assert ratings.fit(through_time(), []).converged
     past = smoother([Match(((), ()), (0, 1))], compiled=False)
     assert past.run(MOST).converged
-
-
-def test_fractions_played_count_in_a_fit_as_they_do_live():
-    match = Match(((ANN, CID), (BOB,)), ranks_of(1.0), fraction_played={CID: 0.25})
-    live, fitted = through_time(), through_time()
-    live.rate(match)
-    ratings.fit(fitted, [match])
-    for player in (ANN, BOB, CID):
-        assert fitted.skill(player) == pytest.approx(live.skill(player), rel=1e-9)
-        assert fitted.uncertainty(player) == pytest.approx(live.uncertainty(player), rel=1e-9)
 
 
 def test_a_player_who_is_only_in_a_lineup_has_no_skill_and_no_curve():

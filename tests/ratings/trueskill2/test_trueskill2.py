@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
+from statistics import NormalDist
 
 import pytest
 
@@ -11,7 +13,6 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create
 from equipoise.ratings.history import History
-from equipoise.ratings.parts.truncated_gaussian import cdf
 from equipoise.ratings.system import Counts, Match, SkillContext, Span
 from equipoise.ratings.trueskill2.formulas import rate_matches
 from equipoise.ratings.trueskill2.replay import replay as replay_with
@@ -158,36 +159,6 @@ def test_players_who_stayed_are_rated_as_without_quits():
     assert plain.rate(TEN) == quitting.rate(TEN)
 
 
-def test_kills_raise_and_deaths_lower_a_player():
-    def skill(counts: Counts) -> float:
-        system = trueskill2(**COUNTED | {"kill_opponent": 0.0, "death_opponent": 0.0})
-        system.rate(replace(TEN, counts={ANN: counts}))
-        return system.skill(ANN)
-
-    assert skill(Counts(9, 5)) > skill(Counts(5, 5)) > skill(Counts(0, 5))
-    assert skill(Counts(5, 0)) > skill(Counts(5, 5)) > skill(Counts(5, 9))
-
-
-def test_the_same_kills_in_less_time_are_worth_more():
-    def skill(fraction_played: float) -> float:
-        system = trueskill2(**COUNTED)
-        everybody = people(8)
-        teams = (tuple(everybody[:4]), tuple(everybody[4:]))
-        player = everybody[0]
-        system.rate(
-            Match(
-                teams=teams,
-                ranks=(1, 0),
-                seconds=MINUTES,
-                fraction_played={player: fraction_played},
-                counts={player: Counts(5, 3)},
-            )
-        )
-        return system.skill(player)
-
-    assert skill(0.5) > skill(1.0)
-
-
 def test_counts_without_a_length_say_nothing():
     system, blind = trueskill2(**COUNTED), trueskill2(**COUNTED)
     assert system.rate(replace(TEN, seconds=None, counts=COUNTS)) == blind.rate(TEN)
@@ -241,7 +212,7 @@ def test_bots_in_a_lineup_are_constants_that_play():
     assert system.skill(bots[0]) == 1.0
 
 
-def test_sides_may_be_exchanged():
+def test_sides_and_players_may_be_named_in_any_order():
     match = Match(
         teams=((ANN, BOB), (CID, DAN)),
         ranks=(0, 1),
@@ -249,20 +220,10 @@ def test_sides_may_be_exchanged():
         counts={ANN: Counts(3, 2)},
         quits=frozenset({DAN}),
     )
-    mirrored = replace(match, teams=match.teams[::-1], ranks=(1, 0))
+    mirrored = replace(match, teams=((DAN, CID), (BOB, ANN)), ranks=(1, 0))
     one, other = trueskill2(**COUNTED, **QUITTING), trueskill2(**COUNTED, **QUITTING)
     first, second = one.rate(match).prediction, other.rate(mirrored).prediction
     assert first.wins == pytest.approx(second.wins[::-1], abs=1e-12)
-    for player in (ANN, BOB, CID, DAN):
-        assert one.skill(player) == pytest.approx(other.skill(player), abs=1e-8)
-
-
-def test_players_may_be_named_in_any_order():
-    match = Match(teams=((ANN, BOB), (CID, DAN)), ranks=(1, 0), seconds=MINUTES, counts={BOB: Counts(0, 2)})
-    turned = replace(match, teams=tuple(side[::-1] for side in match.teams))
-    one, other = trueskill2(**COUNTED), trueskill2(**COUNTED)
-    one.rate(match)
-    other.rate(turned)
     for player in (ANN, BOB, CID, DAN):
         assert one.skill(player) == pytest.approx(other.skill(player), abs=1e-8)
 
@@ -280,16 +241,6 @@ def test_nothing_breaks_at_ten_thousand_points(ranks):
         assert 0.0 < system.uncertainty(player) < 10.0
 
 
-def test_predictions_add_up_to_one_and_favour_the_stronger():
-    system = trueskill2(margin=0.5)
-    system.seed(ANN, rating=4.0)
-    prediction = system.predict(TEN)
-    assert math.fsum((*prediction.wins, prediction.draw)) == pytest.approx(1.0, abs=1e-12)
-    assert prediction.wins[0] > prediction.wins[1]
-    variance = 2 * (1.6 + 1.0)
-    assert prediction.wins[0] == pytest.approx(cdf((1.0 - 0.5) / math.sqrt(variance)), abs=1e-12)
-
-
 def test_a_margin_too_wide_for_any_difference_leaves_a_gap_beyond_measure():
     assert trueskill2(margin=1e3).gap(0.1, 6) > 1e300
     assert trueskill2(margin=1e3).gap(0.0, 6) == 0
@@ -304,15 +255,6 @@ def test_a_match_of_no_mode_changes_the_skill_of_no_mode():
     assert second.before == first.after
 
 
-def test_a_newcomers_rating_is_hidden_for_the_shadow_rounds():
-    system = trueskill2(shadow_rounds=2)
-    assert (system.summary(ANN).visible, system.summary(ANN).missing) == (False, 2)
-    system.rate(TEN)
-    system.rate(replace(TEN, started_at=9.0))
-    summary = system.summary(ANN)
-    assert (summary.visible, summary.rounds, summary.last_played, summary.rating) == (True, 2, 9.0, system.skill(ANN))
-
-
 def test_a_seed_sets_every_mode():
     system = trueskill2(base_variance=1.0)
     system.rate(replace(TEN, mode="payload"))
@@ -322,21 +264,6 @@ def test_a_seed_sets_every_mode():
     system.forget(ANN)
     assert ANN not in system
     assert system.skill(ANN) == 3.0
-
-
-@pytest.mark.parametrize(
-    ("match", "named"),
-    [
-        (replace(TEN, ranks=()), "ranks"),
-        (replace(TEN, teams=((ANN, PlayerId("bot:1")), (BOB,))), "bot:1"),
-    ],
-    ids=["not over", "bot"],
-)
-def test_a_refused_match_changes_nothing(match, named):
-    system = trueskill2(**COUNTED)
-    with pytest.raises(RatingError, match=named):
-        system.rate(match)
-    assert not system.players
 
 
 STATE = {
@@ -380,3 +307,37 @@ def test_spans_and_maps_are_ignored():
     system, other = trueskill2(), trueskill2()
     described = replace(TEN, map="dustbowl", spans={ANN: (Span(0, 0.0, 9.0),)}, weight=3.0, sides=("red", "blu"))
     assert system.rate(TEN) == other.rate(described)
+
+
+def test_the_offsets_of_experience_end_with_that_of_two_hundred_matches():
+    offsets = tuple(0.001 * (number + 1) for number in range(201))
+    system = trueskill2(experience_offset=offsets, initial_variance=0.0, gamma2=0.0, tau2=0.0)
+    skills = [system.skill(ANN)]
+    for _ in range(203):
+        system.rate(duel("ann", "bob"))
+        skills.append(system.skill(ANN))
+    gains = [after - before for before, after in pairwise(skills)]
+    assert gains == pytest.approx([*offsets, 0.201, 0.201], abs=1e-9)
+
+
+def test_a_match_adds_its_variances_to_a_mode_and_to_the_base():
+    still, moving = (trueskill2(base_variance=0.7, gamma2=own, base_gamma2=base) for own, base in ((0, 0), (0.3, 0.2)))
+    for system in (still, moving):
+        system.rate(duel("ann", "bob"))
+    before, after = (system.players[ANN] for system in (still, moving))
+    assert after.modes[""].variance == pytest.approx(before.modes[""].variance + 0.3, abs=1e-12)
+    assert after.base_variance == pytest.approx(before.base_variance + 0.2, abs=1e-12)
+
+
+def test_every_minute_away_adds_its_variances_to_a_mode_and_to_the_base():
+    system = trueskill2(base_variance=0.7, base_weight=1.5, tau2=1e-3, base_tau2=1e-4, margin=0.0)
+    for start, match in enumerate((duel("ann", "bob"), duel("cid", "dan"))):
+        system.rate(replace(match, started_at=600.0 * start))
+    later = Match(teams=((ANN,), (CID,)), started_at=6600.0)
+    variance = 2.0 + sum(
+        system.uncertainty(player) ** 2 + minutes * (1e-3 + 1.5**2 * 1e-4)
+        for player, minutes in ((ANN, 110), (CID, 100))
+    )
+    system.seed(ANN, rating=4.0)
+    system.seed(CID, rating=3.0)
+    assert system.predict(later).wins[0] == pytest.approx(NormalDist().cdf(1 / math.sqrt(variance)), abs=1e-12)
