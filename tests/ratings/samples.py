@@ -18,6 +18,18 @@ AnySystem = TypeVar("AnySystem", bound=System[Any])
 ANN, BOB, CID, DAN = (PlayerId(name) for name in ("ann", "bob", "cid", "dan"))
 
 
+NUMBERS: dict[str, tuple[float, float]] = {
+    "started_at": (-1e12, 1e12),
+    "seconds": (0, 1e12),
+    "weight": (0, 1e9),
+    "points": (-1e9, 1e9),
+    "fraction_played": (0, 1),
+    "skill_at_start": (-1e9, 1e9),
+    **dict.fromkeys(("kills", "deaths", "assists"), (0, 1e9)),
+}
+"""From where to where the optional numbers of a match go."""
+
+
 def synelo(**params: object) -> SynElo:
     """A system without players."""
     return SynElo.create(**params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.history import ALONE, UNKNOWN, History, Spans
 from equipoise.ratings.parts.match_arrays import BOT
 from equipoise.ratings.system import Counts, Match, Role, Span
-from tests.ratings.samples import duel
+from tests.ratings.samples import NUMBERS, duel
 
 A, B, C, D = (PlayerId(str(76561198000000000 + number)) for number in range(4))
 BARE = Match(teams=((A,), (B,)), ranks=(0, 1))
@@ -36,25 +36,11 @@ FULL = Match(
 )
 
 
-def test_of_bare_matches_no_fact_is_kept() -> None:
+def test_of_bare_matches_no_fact_is_kept_but_who_stands_in_the_lineups() -> None:
     history = History.of([BARE, BARE])
-
-    names = [
-        "fraction_played",
-        "kills",
-        "deaths",
-        "quit",
-        "squad",
-        "spans",
-        "bots",
-        "points",
-        "side",
-        "seconds",
-        "weight",
-        "map",
-        "mode",
-    ]
-    assert [getattr(history, name) for name in names] == [None] * len(names)
+    optional = [each.name for each in fields(History) if each.default is None]
+    kept = [name for name in optional if getattr(history, name) is not None]
+    assert kept == ["lineup", "lineup_members", "skill_at_start", "lineup_known"]
 
 
 def test_every_fact_stands_at_its_participant_team_or_match() -> None:
@@ -113,22 +99,9 @@ def test_facts_that_do_not_fit_are_refused(facts: dict[str, Any], complaint: str
         History(bare.players, bare.matches, bare.teams, bare.members, bare.ranks, bare.started_at, **facts)
 
 
-@pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [
-        ("started_at", -1e12, 1e12),
-        ("skill_at_start", -1e9, 1e9),
-        ("fraction_played", 0.0, 1.0),
-        ("kills", 0.0, 1e9),
-        ("deaths", 0.0, 1e9),
-        ("assists", 0.0, 1e9),
-        ("player_points", 0.0, 1e9),
-        ("points", -1e9, 1e9),
-        ("seconds", 0.0, 1e12),
-        ("weight", 0.0, 1e9),
-    ],
-)
-def test_numbers_go_from_where_to_where_those_of_a_match_go(name: str, low: float, high: float) -> None:
+@pytest.mark.parametrize("name", [*NUMBERS, "player_points"])
+def test_numbers_go_from_where_to_where_those_of_a_match_go(name: str) -> None:
+    low, high = NUMBERS.get(name, (0, 1e9))
     bare = History.of([BARE, BARE])
     count = len(bare) if name in ("started_at", "seconds", "weight") else 2 * len(bare)
     values = np.linspace(low, high, count)

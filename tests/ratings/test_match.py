@@ -13,7 +13,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.system import Counts, Match, Span, WinProbabilities, ranks_of
-from tests.ratings.samples import people
+from tests.ratings.samples import NUMBERS, people
 
 ANN, BOB, CID, DAN = people(4)
 
@@ -47,19 +47,6 @@ def test_a_match_that_no_system_could_read_is_refused(facts, reason):
         Match(**facts)
 
 
-NUMBERS: dict[str, tuple[float, float]] = {
-    "started_at": (-1e12, 1e12),
-    "seconds": (0, 1e12),
-    "weight": (0, 1e9),
-    "points": (-1e9, 1e9),
-    "fraction_played": (0, 1),
-    "skill_at_start": (-1e9, 1e9),
-    "kills": (0, 1e9),
-    "deaths": (0, 1e9),
-}
-"""From where to where."""
-
-
 def with_number(name: str, value: Any) -> Match:
     """A duel with one optional number set."""
     facts: dict[str, Any] = {name: value}
@@ -67,7 +54,7 @@ def with_number(name: str, value: Any) -> Match:
         facts = {name: (0.0, value)}
     elif name in ("fraction_played", "skill_at_start"):
         facts = {name: {BOB: value}}
-    elif name in ("kills", "deaths"):
+    elif name in ("kills", "deaths", "assists"):
         facts = {"counts": {BOB: Counts(**{"kills": 0, "deaths": 0, name: value})}}
     return Match(teams=((ANN,), (BOB,)), ranks=(0, 1), **facts)
 

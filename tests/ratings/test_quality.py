@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 
 from equipoise.errors import RatingError
-from equipoise.ratings.quality import Estimate, accuracy, assess
+from equipoise.ratings.quality import accuracy, assess
 
 ROUNDS = [(0.5, 1.0), (0.5, 0.0), (0.8, 1.0), (0.8, 0.0), (0.25, 0.5)]
 
@@ -68,22 +67,6 @@ def test_certainty_falls_into_the_last_bin():
 
 def test_the_calibration_error_weights_bins_by_their_rounds():
     assert assess(ROUNDS).calibration_error == pytest.approx((0.25 + 2 * 0.0 + 2 * 0.3) / 5)
-
-
-def test_right_predictions_are_calibrated_within_the_standard_errors():
-    rng = random.Random(1)
-    chances = [rng.random() for _ in range(20_000)]
-    quality = assess([(chance, float(rng.random() < chance)) for chance in chances])
-    assert len(quality.calibration) == 10
-    assert quality.calibration_error < 0.02
-    for each in quality.calibration:
-        assert abs(each.predicted - each.scored.value) < 4 * each.scored.error
-
-
-def test_coin_flips_score_a_quarter_and_ln_2_at_any_result():
-    quality = assess([(0.5, 1.0), (0.5, 0.0), (0.5, 1.0)])
-    assert quality.brier == Estimate(0.25, 0.0)
-    assert quality.log_loss.value == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize("pair", [(1.01, 1.0), (0.5, -0.5), (math.nan, 1.0)])

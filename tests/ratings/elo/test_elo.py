@@ -15,16 +15,13 @@ from tests.ratings.samples import ANN, BOB, CID, DAN, duel, random_matches, seed
 
 
 @pytest.mark.parametrize("gap", [0.0, 37.5, -200.0, 800.0])
-def test_any_base_and_scale_give_odds_of_that_base(gap):
-    system = seeded(Elo.create(base=3.0, scale=250.0), ann=1000 + gap, bob=1000)
-    assert system.predict(duel("ann", "bob")).wins[0] == pytest.approx(1 / (1 + 3 ** (-gap / 250)), abs=1e-14)
-
-
-@pytest.mark.parametrize("gap", [0.0, 37.5, -200.0, 800.0])
-def test_the_gaussian_form_is_the_normal_distribution_of_two_performances(gap):
-    system = seeded(Elo.create(form="gaussian", beta=150.0), ann=1000 + gap, bob=1000)
-    expected = NormalDist(0, 150 * math.sqrt(2)).cdf(gap)
-    assert system.predict(duel("ann", "bob")).wins[0] == pytest.approx(expected, abs=1e-12)
+def test_the_chance_has_the_odds_of_any_base_and_scale_or_is_that_of_two_normal_performances(gap):
+    for params, expected in (
+        ({"base": 3.0, "scale": 250.0}, 1 / (1 + 3 ** (-gap / 250))),
+        ({"form": "gaussian", "beta": 150.0}, NormalDist(0, 150 * math.sqrt(2)).cdf(gap)),
+    ):
+        system = seeded(Elo.create(**params), ann=1000 + gap, bob=1000)
+        assert system.predict(duel("ann", "bob")).wins[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_team_is_the_mean_of_its_players_whatever_its_size():

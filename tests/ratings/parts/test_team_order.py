@@ -83,6 +83,7 @@ def test_the_chances_are_exact_however_unlike_the_variances_are(known, unit):
     exact = chances(known, sizes, unit)
     assert teams.wins == pytest.approx(exact, abs=1e-6)
     assert draw == pytest.approx(1.0 - sum(exact), abs=1e-6)
+    assert unit or draw == 0
 
 
 def test_summed_up_a_team_that_cannot_count_leaves_the_chances_of_two():

@@ -130,16 +130,6 @@ def test_an_appended_match_leaves_alone_what_it_does_not_reach():
     assert past.curve(ANN).means[0] > 25 > past.curve(BOB).means[0]
 
 
-def test_a_later_win_over_a_champion_makes_the_past_better():
-    """Ann beats Bob; later matches show that Bob is good."""
-    past = smoother([duel("ann", "bob")])
-    past.run(MOST)
-    alone = past.curve(ANN).means[0]
-    past.append(History.of([duel("bob", f"rival{number}") for number in range(10)]))
-    past.run(MOST)
-    assert past.curve(ANN).means[0] > alone + 1
-
-
 def test_two_matches_of_two_players_settle_as_a_sum_over_all_skills_says():
     """Two skills, no drift, two results: expectation propagation against a grid, within its own error."""
     system = through_time(gamma=0, draw_probability=0, mu=0, sigma=2, beta=1, tolerance=1e-9)
@@ -165,16 +155,6 @@ def test_where_a_time_is_unknown_one_period_has_passed():
     system.rate(duel("ann", "bob"))
     system.rate(duel("ann", "bob"))
     assert system.uncertainty(ANN) ** 2 == pytest.approx((25 / 3) ** 2 + 0.25, rel=1e-3)
-
-
-def test_matches_of_one_time_are_of_one_skill():
-    matches = [replace(duel(a, b), started_at=DAY) for a, b in (("ann", "bob"), ("bob", "cid"), ("cid", "ann"))]
-    past = smoother(matches, gamma=1.25, draw_probability=0)
-    past.run(MOST)
-    curve = past.curve(ANN)
-    assert curve.times.tolist() == [DAY, DAY]
-    assert curve.means == pytest.approx([25, 25], abs=1e-6)
-    assert curve.deviations[0] == pytest.approx(curve.deviations[1], abs=1e-9)
 
 
 def test_the_log_evidence_of_one_match_is_that_of_its_prediction():
