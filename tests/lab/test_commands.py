@@ -23,7 +23,6 @@ from equipoise.lab.models import Model, forecast, leaderboard
 from equipoise.lab.reading import read_history
 from equipoise.ratings import create, fit, replay
 from tests.lab import sets
-from tests.lab.test_spans import random_rounds
 
 
 def run(*arguments: str | Path) -> Result:
@@ -214,12 +213,6 @@ def test_a_system_that_reads_a_faulty_column_says_so(tmp_path: Path) -> None:
     assert (done.exit_code, done.output) == (2, said)
 
 
-def test_a_directory_that_is_not_there_is_one_line(league: tuple[str, ...], tmp_path: Path) -> None:
-    done = run("lab", "compare", "synelo", *league, "--plot", tmp_path / "none" / "out.svg")
-    assert done.exit_code == 2
-    assert "No such file or directory" in done.output
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -282,14 +275,9 @@ def test_simulate_makes_teams_by_another_system_from_own_scores_on_evenings() ->
     assert pool["again"]["chance"] > 0.3
 
 
-def test_a_system_for_balance_that_no_pool_can_use_is_refused_at_once() -> None:
-    done = run("lab", "simulate", "elo", "--balance", "fifa_men", "--rounds", "1000000")
-    assert done.exit_code == 2
-    assert "fifa_men: for histories only" in done.stderr
-
-
-def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated() -> None:
-    done = run("lab", "simulate", "elo", "fifa_men", "--rounds", "1000000")
+@pytest.mark.parametrize("systems", [("elo", "fifa_men"), ("elo", "--balance", "fifa_men")], ids=" ".join)
+def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated(systems: tuple[str, ...]) -> None:
+    done = run("lab", "simulate", *systems, "--rounds", "1000000")
     assert (done.exit_code, done.output) == (2, "equipoise: fifa_men: for histories only, not for a pool\n")
 
 
@@ -323,13 +311,10 @@ def test_a_system_that_refuses_the_history_does_not_lose_the_others(league: tupl
     assert re.search(r"^synelo +0\.\d{4} ±", done.output, re.MULTILINE)
     assert "world_football_elo needs the goals" in done.output
     assert "Traceback" not in done.output
-
-
-def test_where_every_system_refuses_there_is_no_table(league: tuple[str, ...]) -> None:
-    done = run("lab", "compare", "world_football_elo", *league)
-    assert done.exit_code == 2
-    assert "needs the goals" in done.output
-    assert "log loss" not in done.output
+    alone = run("lab", "compare", "world_football_elo", *league)
+    assert alone.exit_code == 2
+    assert "needs the goals" in alone.output
+    assert "log loss" not in alone.output, "no table of nothing"
 
 
 # The whole history at once.
@@ -351,17 +336,6 @@ def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str
     shown = run("lab", "replay", *league, "--model", system, "--fit").output
     assert re.search(rf"^iterations +{ended.iterations}$", shown, re.MULTILINE)
     assert re.search(r"^converged +yes$", shown, re.MULTILINE)
-
-
-@pytest.mark.slow
-def test_a_fit_of_files_is_the_fit_of_the_same_matches_with_their_spans(tmp_path: Path) -> None:
-    rounds, rows, matches = random_rounds(80, seed=13)
-    files = sets.write(tmp_path, rounds, rows)
-    asked = ("lab", "replay", "--matches", files[0], "--participants", files[1], "--model", "ns2", "--fit", "--all")
-    output = {one["player"]: one["rating"] for one in json.loads(run(*asked, "--json").stdout)["standings"]}
-    fitted = create("ns2")
-    fit(fitted, matches)
-    assert output == pytest.approx({name: fitted.summary(name).rating for name in map(PlayerId, output)}, abs=1e-5)
 
 
 def test_a_system_without_a_fit_is_refused_with_those_that_have_one(league: tuple[str, ...]) -> None:

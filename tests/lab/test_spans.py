@@ -7,13 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 
 from equipoise.core.model import Counts, Hive, PlayerId, Role
 from equipoise.lab.reading import read_history
 from equipoise.ratings import create, replay
-from equipoise.ratings.history import History, head
+from equipoise.ratings.history import History
 from equipoise.ratings.system import Match, Span, ranks_of
 from tests.lab import sets
 from tests.lab.test_reading import refused
@@ -90,20 +89,6 @@ def test_files_and_matches_say_the_same_of_who_played_when(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_path: Path) -> None:
-    rounds, rows, matches = random_rounds(200, seed=7)
-    history = read_history(*sets.write(tmp_path, rounds, rows))
-    system, live = create("ns2"), create("ns2")
-    replayed = replay(system, history)
-    wins = [live.rate(match).prediction.wins for match in matches]
-    np.testing.assert_allclose(replayed.wins, np.ravel(wins), rtol=0, atol=1e-9)
-    for player in history.players:
-        assert system.summary(player).rating == pytest.approx(live.summary(player).rating, abs=1e-7)
-        for name, value in live.state(player).items():
-            assert system.state(player)[name] == pytest.approx(value, abs=1e-9), name
-
-
-@pytest.mark.slow
 def test_a_replay_of_files_begins_newcomers_with_what_the_game_says_of_them_as_rating_does(tmp_path: Path) -> None:
     rounds, rows, matches = random_rounds(40, seed=11)
     hives = {PlayerId(f"p{n}"): Hive(900.0 + 100 * n, 20.0 * n - 100, 1900.0 - 90 * n) for n in range(14) if n % 4}
@@ -126,23 +111,6 @@ def test_a_replay_of_files_begins_newcomers_with_what_the_game_says_of_them_as_r
         for name, value in live.state(player).items():
             assert system.state(player)[name] == pytest.approx(value, abs=1e-9), name
     assert any(system.skill(player) != blind.skill(player) for player in hives)
-
-
-def test_spans_change_what_is_predicted(tmp_path: Path) -> None:
-    rounds, rows, _ = random_rounds(50, seed=5)
-    files = sets.write(tmp_path, rounds, rows)
-    timed = replay(create("ns2"), read_history(*files)).wins
-    bare = tuple(row.rpartition(",")[0] + "," for row in rows)
-    untimed = replay(create("ns2"), read_history(*sets.write(tmp_path, rounds, bare))).wins
-    assert np.abs(timed - untimed).max() > 0.01
-
-
-def test_the_beginning_of_a_history_has_its_own_spans(tmp_path: Path) -> None:
-    rounds, rows, matches = random_rounds(40, seed=11)
-    part = head(read_history(*sets.write(tmp_path, rounds, rows)), 25)
-    np.testing.assert_allclose(
-        replay(create("ns2"), part).wins, replay(create("ns2"), History.of(matches[:25])).wins, rtol=0, atol=1e-12
-    )
 
 
 WRITTEN = "which is not team:from-to or team:from-to:role (1 or 2, field or commander)"
@@ -170,13 +138,3 @@ def test_bad_spans_are_refused_with_file_and_line(tmp_path: Path) -> None:
         said = refused(files)
         assert said.startswith(f"{files[1]}:4: spans '{text[:20]}"), (name, said)
         assert said.endswith(reason), (name, said)
-
-
-def test_time_after_the_end_of_the_match_is_ignored(tmp_path: Path) -> None:
-    """As ns2 has it: lengths and spans are clocked by different ends of a script."""
-    rounds = ("m1,0,,,,1,,,,seconds=600",)
-    wins = []
-    for end in (600, 660):
-        rows = ("m1,1,ann,,,,spans=1:0-300", f"m1,2,bob,,,,spans=2:0-{end}")
-        wins.append(replay(create("ns2"), read_history(*sets.write(tmp_path, rounds, rows))).wins[0])
-    assert wins[0] == wins[1]
