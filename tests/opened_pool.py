@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -90,18 +90,18 @@ def new_pool(
 def a_pool(
     directory: Path,
     store: Store,
-    system: str = "synelo",
+    system: str | System[Any] = "synelo",
     most_held: int = MOST_HELD,
     balance: System[Any] | None = None,
     **params: object,
 ) -> Pool:
-    own = ratings.create(system, **params)
+    own = ratings.create(system, **params) if isinstance(system, str) else system
     return new_pool(own, store, Ring(directory / "main.ring"), Stopped(), most_held, balance)
 
 
 @asynccontextmanager
 async def opened(
-    directory: Path, system: str = "synelo", *, kind: type[Store] = Store, **params: Any
+    directory: Path, system: str | System[Any] = "synelo", *, kind: type[Store] = Store, **params: Any
 ) -> AsyncIterator[Pool]:
     store = kind(directory / "s.db")
     await store.open()
@@ -114,6 +114,12 @@ async def opened(
             await pool.close()
     finally:
         await store.close()
+
+
+async def played(pool: Pool, records: Iterable[RecordRound]) -> None:
+    """Record rounds, each of which is stored."""
+    for each in records:
+        assert (await pool.record(each, None)).status == "stored"
 
 
 def summary_of(system: System[Any], one: PlayerId) -> PlayerSummary:

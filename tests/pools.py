@@ -16,7 +16,9 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.ratings.system import System
 from equipoise.service.pool import Pool
+from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
+from equipoise.store.notes import Audit
 from equipoise.store.player_rows import PlayerRow
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
@@ -24,6 +26,8 @@ from tests.hosts import GivenClock
 from tests.store.samples import a_round, player, with_counts, with_spans
 
 PLAYERS = 10
+
+RECOMPUTE = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
 
 _TABLES = {
     "players": "SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id",
@@ -72,6 +76,13 @@ def stored(directory: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every number that a rating system made, by table."""
     with closing(sqlite3.connect(directory / "equipoise.db")) as database:
         return {table: database.execute(query).fetchall() for table, query in _TABLES.items()}
+
+
+async def recomputed(store: Store, system: System[Any], kind: type[Replayed] = Replayed) -> Replayed:
+    """Rate the rounds of a pool anew, as `equipoise pool recompute` does."""
+    replayed = kind(system, await store.fingerprint("main"))
+    await store.recompute("main", replayed, RECOMPUTE)
+    return replayed
 
 
 def row_of(system: System[Any], number: int, **seeds: float) -> PlayerRow:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +24,8 @@ from equipoise.store.past import VoidStrike
 from equipoise.store.recalculation import CalibrationFit, CalibrationFound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
-from tests.opened_pool import opened
-from tests.store.samples import SERVER, a_round, player
+from tests.opened_pool import opened, played
+from tests.store.samples import SERVER, a_round, player, sql
 
 pytestmark = pytest.mark.also_shared
 
@@ -46,8 +44,7 @@ def one(number: int) -> RecordRound:
 
 
 async def play(pool: Pool, count: int, first: int = 1) -> None:
-    for number in range(first, first + count):
-        await pool.record(one(number), None)
+    await played(pool, (one(number) for number in range(first, first + count)))
 
 
 @pytest.fixture
@@ -64,8 +61,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[CalibrationFit]:
 
 
 def rows(folder: Path, columns: str = "prediction, balance_prediction, said, unevenness") -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(folder / "s.db")) as db:
-        return db.execute(f"SELECT {columns} FROM rounds ORDER BY number").fetchall()
+    return sql(folder / "s.db", f"SELECT {columns} FROM rounds ORDER BY number")
 
 
 def said_of(calibration: Calibration, predicted: Sequence[float]) -> list[float]:
@@ -85,7 +81,6 @@ async def test_a_pool_whose_favourites_win_more_often_than_predicted_says_so_fro
         assert await job.calibrate(pool, "ann") is None
         await play(pool, 101, first=300)
         tried = await job.calibrate(pool, "ann", dry_run=True)
-        assert tried is not None
         assert tried.better
         assert (await job.status(pool)).present == NONE
         await job.run()
@@ -157,7 +152,6 @@ async def test_a_balance_system_is_calibrated_and_the_one_that_is_shown_is_not(
     tmp_path: Path, made_up: list[CalibrationFit]
 ) -> None:
     async def caught_up(pool: Pool) -> None:
-        assert pool.follower is not None
         await pool.follower.caught_up()
         await pool.store.ping()
 
@@ -175,15 +169,12 @@ async def test_a_balance_system_is_calibrated_and_the_one_that_is_shown_is_not(
         known = outlook(pool.balancing, HERE, *sides)
         raw = outlook(pool.follower.system, HERE, *sides)  # type: ignore[union-attr]
         assert (known.low, known.high) != (raw.low, raw.high)
-        assert known.low is not None
-        assert known.high is not None
         assert known.low < known.chance < known.high
     stored.append(rows(tmp_path))
     said = said_of(Calibration(1.5, FOUND.sides, FOUND.maps), [row[1] for row in stored[0][10:]])
     assert [row[2] for row in stored[0][10:]] == pytest.approx(said, abs=1e-12)
     assert [row[2] for row in stored[0][:10]] == [None] * 10
-    with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as db:
-        db.execute("UPDATE rounds SET balance_prediction = NULL, said = NULL, unevenness = NULL")
+    sql(tmp_path / "s.db", "UPDATE rounds SET balance_prediction = NULL, said = NULL, unevenness = NULL")
     async with opened(tmp_path, balance=create("trueskill")) as pool:  # it begins with the first round
         await caught_up(pool)
     assert rows(tmp_path) == stored[0]
@@ -232,8 +223,7 @@ async def test_a_fit_during_which_another_spread_was_learnt_is_not_adopted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fit(*_: object) -> CalibrationFound:
-        with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as db:
-            db.execute("INSERT INTO edits VALUES (99, 'main', 1.0, 'job', 'spread', '{}', NULL)")
+        sql(tmp_path / "s.db", "INSERT INTO edits VALUES (99, 'main', 1.0, 'job', 'spread', '{}', NULL)")
         return FOUND
 
     monkeypatch.setattr(Store, "calibration", fit)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from equipoise.core.rules import Rules
 from equipoise.store.notes import Decision
 from equipoise.store.past import VoidStrike
 from tests.hosts import SERVER, GivenClock, Rig, player, roster, round_of
+from tests.store.samples import sql
 
 FOUR = roster([1, 2], [3, 4])
 RIGHT = 1_790_000_000.0
@@ -53,10 +52,8 @@ async def test_the_memory_stored_with_a_round_replaces_one_that_is_dated_years_a
     async with Rig(tmp_path, clock=GivenClock(RIGHT), seq=rig.seq) as rig:
         await rig.store.decisions(None, 1)  # a read: what waits is written now, and nothing after it
         await rig.play("r1", FOUR, Side.A)
-        with closing(sqlite3.connect(tmp_path / "equipoise.db")) as db:
-            (memory,) = db.execute("SELECT memory FROM sessions").fetchone()
+        ((memory,),) = sql(tmp_path / "equipoise.db", "SELECT memory FROM sessions")
         stored = decode_memory(memory)
-        assert stored is not None
         assert stored.memory.counted == ("r1",)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,20 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise import ratings
-from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerSummary, RoundId, Side
 from equipoise.errors import ScriptError, StoreError
 from equipoise.service.pool import Pool
-from equipoise.service.replayed import Replayed, revise
-from equipoise.store.notes import Audit
+from equipoise.service.replayed import revise
 from equipoise.store.past import VoidStrike
 from equipoise.store.recalculation import Revised, StrikeRequest
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.store import Store
-from tests.opened_pool import opened, rated_alone, summary_of
-from tests.pools import an_import, row_of, some_rounds
+from tests.opened_pool import opened, played, rated_alone, summary_of
+from tests.pools import an_import, recomputed, row_of, some_rounds
 from tests.store.disk import fast_directory
-from tests.store.samples import SERVER, a_round, player, until, with_counts, with_spans
+from tests.store.samples import SERVER, a_round, player, sql, until, with_counts, with_spans
 
 pytestmark = pytest.mark.also_shared
 
@@ -50,8 +46,6 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "trueskill_through_time": {},
     "weng_lin": {},
 }
-
-ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
 
 TABLES = (
     "SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id",
@@ -80,8 +74,7 @@ class InThisProcess(Store):
 
 
 def rows(directory: Path, query: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(directory / "s.db")) as database:
-        return database.execute(query).fetchall()
+    return sql(directory / "s.db", query)
 
 
 def numbers(directory: Path) -> list[list[tuple[object, ...]]]:
@@ -152,13 +145,10 @@ def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system:
                 await taken(pool, number, step)
             after = numbers(directory)
             assert after[RECORDS_TABLE] == rows(directory, RECORDED)
-            fingerprint = await pool.store.fingerprint("main")
-            assert fingerprint is not None
-            await pool.summaries([player(number) for number in PLAYERS])
-            replayed = Replayed(ratings.create(system, **params), fingerprint)
-            await pool.store.recompute("main", replayed, ENTRY)
-            assert numbers(directory) == after
             everybody = [player(number) for number in PLAYERS]
+            await pool.summaries(everybody)
+            replayed = await recomputed(pool.store, ratings.create(system, **params))
+            assert numbers(directory) == after
             alone = [summary_of(replayed.system, each) for each in everybody]
             assert list(await pool.summaries(everybody)) == alone
             assert pool.system.shared() == replayed.system.shared()
@@ -174,11 +164,6 @@ def a_strike(number: int, *, back: bool = False) -> VoidStrike:
 RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(40)]
 
 RATED = [number for number, record in enumerate(RECORDS) if record.participants]
-
-
-async def played(pool: Pool, rounds: list[RecordRound] = RECORDS) -> None:
-    for record in rounds:
-        assert (await pool.record(record, None)).status == "stored"
 
 
 class Slow(InThisProcess):
@@ -199,7 +184,7 @@ class Slow(InThisProcess):
 async def test_a_process_of_its_own_replays_as_if_the_round_had_not_been_played(tmp_path: Path, system: str) -> None:
     struck = RATED[20]
     async with opened(tmp_path, system) as pool:
-        await played(pool)
+        await played(pool, RECORDS)
         trial = await pool.void(a_strike(struck), "owner", "", trial=True)
         before = numbers(tmp_path)
         done = await pool.void(a_strike(struck), "owner", "a cheater", trial=False)
@@ -247,7 +232,6 @@ async def test_rounds_that_come_during_a_replay_wait_in_the_ring_and_are_rated_a
     async with opened(tmp_path, kind=Slow) as pool:
         await played(pool, RECORDS[:20])
         work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", ""))
-        assert isinstance(pool.store, Slow)
         await pool.store.begun.wait()
         kept = await asyncio.gather(*(pool.record(each, None) for each in RECORDS[20:24]))
         summaries = await pool.summaries([player(1), player(99)])
@@ -274,7 +258,7 @@ async def test_rounds_that_come_during_a_replay_wait_in_the_ring_and_are_rated_a
 
 async def test_two_voids_at_once_come_one_after_the_other(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=InThisProcess) as pool:
-        await played(pool)
+        await played(pool, RECORDS)
         first, second, again = await asyncio.gather(
             *(pool.void(a_strike(RATED[number]), "owner", "") for number in (4, 9, 4)), return_exceptions=True
         )
@@ -288,7 +272,7 @@ async def test_two_voids_at_once_come_one_after_the_other(tmp_path: Path) -> Non
 async def test_what_cannot_be_void_is_refused_with_the_reason(tmp_path: Path) -> None:
     unrated = next(number for number, record in enumerate(RECORDS) if not record.participants)
     async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
-        await played(pool)
+        await played(pool, RECORDS)
         await pool.store.prune_rounds("main", 0, 1e12, 8)
         before = numbers(tmp_path)
         for number, why in (
@@ -311,8 +295,8 @@ async def test_a_round_is_void_without_older_rounds_that_were_deleted_where_no_r
     (tmp_path / "whole").mkdir()
     whole_store = opened(tmp_path / "whole", system, kind=InThisProcess, **params)
     async with opened(tmp_path, system, kind=InThisProcess, **params) as pool, whole_store as whole:
-        await played(pool)
-        await played(whole)
+        await played(pool, RECORDS)
+        await played(whole, RECORDS)
         await pool.store.prune_rounds("main", pool.system.window, 1e12, 10)
         refused = 0
         for number in reversed(RATED[12:]):
@@ -339,12 +323,11 @@ async def test_an_edit_is_taken_back_after_a_restart_and_applied_again(tmp_path:
         again = await pool.undo(player(1), "owner")
         assert again.back
         assert not taken_back.back
-        assert taken_back.undone is not None
         assert (taken_back.undone.action, taken_back.undone.who, taken_back.undone.after) == ("set", "owner", 2000.0)
         assert numbers(tmp_path) == edited
     (tmp_path / "other").mkdir()
     async with opened(tmp_path / "other", kind=InThisProcess) as other:
-        await played(other)
+        await played(other, RECORDS)
         assert await other.summaries([player(number) for number in range(1, 11)]) == plain
 
 
@@ -365,7 +348,6 @@ async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, tri
         await played(pool, RECORDS[:20])
         before = numbers(tmp_path)
         work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", "", trial=trial))
-        assert isinstance(pool.store, Slow)
         await pool.store.begun.wait()
     with pytest.raises(StoreError, match="the daemon ends"):
         await work
@@ -433,8 +415,7 @@ class Pruned(InThisProcess):
 @pytest.mark.parametrize("back", [False, True])
 async def test_a_round_that_is_deleted_while_it_is_made_void_is_left_alone(tmp_path: Path, back: bool) -> None:
     async with opened(tmp_path, "elo", kind=Pruned) as pool:
-        assert isinstance(pool.store, Pruned)
-        await played(pool)
+        await played(pool, RECORDS)
         if back:
             await pool.void(a_strike(RATED[0]), "owner", "")
         before = await summaries(pool)
@@ -452,9 +433,7 @@ async def test_a_refit_that_another_system_dropped_does_not_keep_a_round_in_the_
         made = ratings.create("ns2")
         rows = [row_of(made, number, rating=1500.0) for number in range(1, 11)]
         await pool.adopt(BulkEdit("refit", 1.0, "owner", rows, "", "", shared=made.shared()))
-        fingerprint = await pool.store.fingerprint("main")
-        assert fingerprint is not None
-        await pool.store.recompute("main", Replayed(ratings.create("elo"), fingerprint), ENTRY)
+        await recomputed(pool.store, ratings.create("elo"))
     async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
         done = await pool.void(a_strike(RATED[3]), "owner", "")
         found = await summaries(pool)
@@ -486,7 +465,7 @@ class Dying(InThisProcess):
 
 async def play():
     async with opened(Path(sys.argv[1]), kind=Dying) as pool:
-        await played(pool)
+        await played(pool, RECORDS)
         print("played", flush=True)
         pool.store.armed = True
         await pool.void(a_strike(RATED[3]), "owner", "")
@@ -508,7 +487,7 @@ def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -
             opened(tmp_path / "other", kind=InThisProcess) as other,
             opened(tmp_path, kind=InThisProcess) as pool,
         ):
-            await played(other)
+            await played(other, RECORDS)
             assert not any("outcome" in name for name in os.listdir(tmp_path))
             found = [numbers(each) for each in (tmp_path, tmp_path / "other")]
             for each in (pool, other):

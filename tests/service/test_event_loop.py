@@ -202,7 +202,6 @@ asyncio.run(main())
 def test_a_process_that_was_stopped_has_no_lag_and_blames_no_code() -> None:
     process = subprocess.Popen([sys.executable, "-c", STOPPED], stdout=subprocess.PIPE, text=True)
     with process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         os.kill(process.pid, signal.SIGSTOP)
         while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,18 +10,18 @@ from equipoise.core import events as e
 from equipoise.core.model import Mode, Side
 from tests.hosts import BOOT, Rig, roster
 from tests.hosts import player as seated
-from tests.opened_pool import opened
+from tests.opened_pool import opened, played
 from tests.pools import some_rounds
 from tests.store.damage import wreck
-from tests.store.samples import a_round, player
+from tests.store.samples import a_round, player, sql
 
 
 async def test_memory_forgets_those_who_were_asked_for_longest_ago_but_never_a_player_on_a_server(
     tmp_path: Path,
 ) -> None:
     async with opened(tmp_path) as pool:
-        for number in range(10):
-            await pool.record(a_round(number, a=(4 * number, 4 * number + 1), b=(4 * number + 2, 4 * number + 3)), None)
+        fours = [range(4 * number, 4 * number + 4) for number in range(10)]
+        await played(pool, (a_round(number, a=four[:2], b=four[2:]) for number, four in enumerate(fours)))
     async with opened(tmp_path, most_held=10) as pool:
         present = [player(0), player(1)]
         pool.hold(lambda: present)
@@ -66,13 +64,8 @@ async def test_ratings_are_the_same_to_the_last_bit_however_few_players_memory_h
                 if number % 9 == 0:
                     await pool.edit(player(number % 10 + 1), 1100.0, "console")
                 await pool.summaries([player(number % 10 + 1)])
-        with closing(sqlite3.connect(tmp_path / str(most) / "s.db")) as database:
-            found.append(
-                [
-                    database.execute(f"SELECT * FROM {table}").fetchall()
-                    for table in ("players", "participants", "shared")
-                ]
-            )
+        store, tables = tmp_path / str(most) / "s.db", ("players", "participants", "shared")
+        found.append([sql(store, f"SELECT * FROM {table}") for table in tables])
 
     assert found[0] == found[1]
 

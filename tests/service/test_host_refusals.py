@@ -75,8 +75,6 @@ failing = played(**FAILING)
 
 def refuse(rig: Rig, *faults: Fault) -> None:
     """Let the store meet these faults, and the ring have no room meanwhile."""
-    assert isinstance(rig.store, Failing)
-    assert isinstance(rig.ring, FullRing)
     rig.store.faults = faults
     rig.ring.full = [True] * sum(fault is not Fault.NOWHERE for fault in faults)
 
@@ -230,7 +228,6 @@ async def test_two_copies_that_wait_behind_other_work_are_applied_once(rig: Rig)
 
 @played(answer_seconds=0.1, store_type=Slow, ring_type=FullRing)
 async def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_its_rounds_come_again(rig: Rig) -> None:
-    assert isinstance(rig.store, Slow)
     await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
     refuse(rig, Fault.BEFORE)
 
@@ -246,7 +243,6 @@ async def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_
 
 @played(store_type=Slow)
 async def test_a_batch_whose_caller_has_gone_is_applied_once(rig: Rig) -> None:
-    assert isinstance(rig.store, Slow)
     await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
     batch = rig.batch(ended("r1"), e.SidesSwitched(0.0))
 

@@ -110,16 +110,6 @@ async def test_a_rating_that_was_set_by_a_player_is_reset_by_the_console(rig: Ri
 
 
 @played
-async def test_a_player_who_was_never_seen_gets_no_rating_in_the_game(rig: Rig) -> None:
-    await rig.hello(FOUR)
-
-    for words in (("set", player(STRANGER), "1700"), ("reset", player(STRANGER))):
-        ((phrase, _),) = await asked(rig, *words, admin=True)
-        assert phrase is Phrase.UNKNOWN_PLAYER
-    assert await rig.store.audits(10) == []
-
-
-@played
 async def test_what_an_admin_orders_in_the_game_is_in_the_audit_once(rig: Rig) -> None:
     await rig.hello(FOUR)
 
@@ -154,16 +144,18 @@ async def test_a_player_has_one_rating_however_their_id_is_spelt(rig: Rig) -> No
 
 
 @played
-async def test_a_rating_must_be_a_whole_number_of_at_most_six_digits(rig: Rig) -> None:
+async def test_a_rating_that_is_no_number_or_of_nobody_who_was_seen_is_not_set(rig: Rig) -> None:
     await rig.hello(FOUR)
+    reason, steam_id = "a rating is a whole number of at most six digits", player(1)
 
-    for typed in ("-5", "1000000", "1e999", "1 500", "x"):
-        reason = f"a rating is a whole number of at most six digits, not {typed}"
-        answer = await asked(rig, "set", player(1), *typed.split(), admin=True)
-        assert answer == [(Phrase.FAILED, (reason,))]
-    reason = "a rating is a whole number of at most six digits"
-    assert await asked(rig, "set", player(1), admin=True) == [(Phrase.FAILED, (reason,))]
-    assert await asked(rig, "set", "x", "-5", admin=True) == [(Phrase.UNKNOWN_PLAYER, ("x -5",))]
+    for words, typed in (
+        *((("set", steam_id, *typed.split()), f", not {typed}") for typed in ("-5", "1000000", "1e999", "1 500", "x")),
+        (("set", steam_id), ""),
+    ):
+        assert await asked(rig, *words, admin=True) == [(Phrase.FAILED, (reason + typed,))]
+    for words in (("set", "x", "-5"), ("set", player(STRANGER), "1700"), ("reset", player(STRANGER))):
+        ((phrase, _),) = await asked(rig, *words, admin=True)
+        assert phrase is Phrase.UNKNOWN_PLAYER
     assert await rig.store.audits(10) == []
 
 

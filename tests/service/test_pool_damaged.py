@@ -6,9 +6,7 @@ import asyncio
 import logging
 import re
 import shutil
-import sqlite3
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from equipoise.service.ring import SLOTS
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.programs import installed
 from tests.store.damage import restore, wreck
-from tests.store.samples import a_round, player, until
+from tests.store.samples import a_round, player, sql, until
 
 BEFORE, AFTER = range(3), range(3, 3 + 2 * SLOTS)
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -30,8 +28,7 @@ async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is
 ) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(0), None)
-    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
-        database.execute(f"UPDATE players SET state = {rotten}")
+    sql(tmp_path / "s.db", f"UPDATE players SET state = {rotten}")
     async with opened(tmp_path) as pool:
         assert (await pool.record(a_round(1), None)).status == "kept"
         assert pool.store.health().state == "damaged"
@@ -100,5 +97,4 @@ async def test_what_the_documented_commands_save_of_a_damaged_store_takes_every_
         assert (await pool.record(a_round(AFTER.stop), None)).status == "stored"
         assert pool.store.health().state == "ok"
         crowd = await pool.store.crowd(pool.name, since=None)
-    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
-        assert database.execute("SELECT count(*) FROM players").fetchone() == (crowd.count,)
+    assert sql(tmp_path / "s.db", "SELECT count(*) FROM players") == [(crowd.count,)]

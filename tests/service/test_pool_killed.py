@@ -64,31 +64,25 @@ def recorder(directory: Path, at_once: int = 1) -> Iterator[subprocess.Popen[str
     command = [*program(RECORDER, directory), str(at_once)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, text=True, **pipes) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
         yield process
 
 
 def play_and_kill(process: subprocess.Popen[str], rounds: int) -> list[str]:
     """What the recorder's rounds were answered with before it was killed."""
-    assert process.stdin is not None
-    assert process.stdout is not None
     print(file=process.stdin, flush=True)
     answers = [process.stdout.readline() for _ in range(rounds)]
     process.kill()
     return [answer.strip() for answer in (*answers, *process.stdout.readlines())]
 
 
-async def _restart(directory: Path) -> PlayerSummary:
-    async with opened(directory) as pool:
-        await until(lambda: not pool.ring_depth)
-        return (await pool.summaries([player(1)]))[0]
-
-
 def _check_all_were_applied(directory: Path, answers: list[str], at_once: int = 1) -> None:
-    summary = asyncio.run(_restart(directory))
-    applied = stored_rounds(directory)
+    async def restarted() -> PlayerSummary:
+        async with opened(directory) as pool:
+            await until(lambda: not pool.ring_depth)
+            return (await pool.summaries([player(1)]))[0]
 
+    summary, applied = asyncio.run(restarted()), stored_rounds(directory)
     assert len(answers) <= len(applied) <= len(answers) + at_once
     assert applied == [a_round(number).round.id for number in range(len(applied))]
     assert summary == summary_of(rated_alone(*map(a_round, range(len(applied)))), player(1))

@@ -200,7 +200,6 @@ class EveningOfTwoSystems(Evening):
     def teardown(self) -> None:
         self.restart()
         follower = self.pool.follower
-        assert follower is not None
         self.runner.run(follower.caught_up())
         alone = rated_alone(*self.answered, system="joint")
         players = [player(number) for number in PLAYERS]

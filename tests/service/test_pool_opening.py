@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,11 +9,10 @@ import pytest
 from equipoise import ratings
 from equipoise.errors import ConfigError, StoreRefused
 from equipoise.service.held import check, fingerprint_of
-from equipoise.store.player_rows import Fingerprint, SharedParts
-from tests.opened_pool import NOW, a_pool, opened, rated_alone
+from equipoise.store.player_rows import Fingerprint
+from tests.opened_pool import NOW, opened, rated_alone
 from tests.ratings.samples import whole_parameters
-from tests.store.failing import Failing, Fault
-from tests.store.samples import a_round, player
+from tests.store.samples import a_round, player, sql
 
 pytestmark = pytest.mark.also_shared
 
@@ -38,32 +35,9 @@ async def test_parameters_that_are_written_as_whole_numbers_survive_a_restart(tm
         async with opened(tmp_path, system, **params) as pool:
             last = await pool.record(record, None)
     alone = rated_alone(*records, system=system, **{name: float(value) for name, value in params.items()})
-    assert last.rated is not None
     assert {change.id: change.after for change in last.rated.changes} == {
         change.id: pytest.approx(alone.summary(change.id).rating) for change in last.rated.changes
     }
-
-
-@pytest.mark.also_shared(False)  # the round is stored at the second attempt
-async def test_after_a_failed_commit_shared_state_is_put_back_and_then_learned_once(tmp_path: Path) -> None:
-    store = Failing(tmp_path / "s.db")
-    await store.open()
-    pool = a_pool(tmp_path, store, "teamskill_k")
-    await pool.open()
-    await pool.record(a_round(1), None)
-    before = pool.system.shared()
-    store.faults = [Fault.WITHIN]
-    await pool.record(a_round(2, a=[1, 3], b=[2, 4]), None)
-
-    assert pool.system.shared() == before
-    store.faults = [Fault.AFTER]
-    await pool.drain()
-    await pool.drain()
-    await pool.record(a_round(3), None)
-    alone = rated_alone(a_round(1), a_round(2, a=[1, 3], b=[2, 4]), a_round(3), system="teamskill_k")
-    assert pool.system.shared() == alone.shared()
-    await pool.close()
-    await store.close()
 
 
 async def test_a_round_writes_only_the_parts_of_the_shared_state_that_it_changes(tmp_path: Path) -> None:
@@ -78,14 +52,6 @@ async def test_a_round_writes_only_the_parts_of_the_shared_state_that_it_changes
     assert set(recorded.rated.shared) == pairs
     assert {key for key, part in after.items() if part != before.get(key)} == pairs
     assert after == before | recorded.rated.shared
-
-
-async def test_a_system_that_shares_nothing_writes_nothing_of_it(tmp_path: Path) -> None:
-    async with opened(tmp_path) as pool:
-        await pool.record(a_round(1), None)
-        await pool.record(a_round(2), None)
-
-        assert await pool.store.shared("main") == SharedParts(1, {})
 
 
 async def test_a_pool_that_another_system_rated_does_not_open(tmp_path: Path) -> None:
@@ -109,7 +75,6 @@ async def test_other_parameters_are_refused_by_name_and_those_no_number_depends_
     async with opened(tmp_path, stale_days=7) as pool:
         recorded = await pool.store.fingerprint("main")
 
-    assert recorded is not None
     assert (recorded.system, recorded.params["stale_days"]) == ("synelo", 7)
 
 
@@ -166,8 +131,7 @@ def test_a_pool_from_before_commanders_had_a_prior_of_their_own_was_rated_by_tha
 async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
-    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
-        database.execute("DELETE FROM pools")
+    sql(tmp_path / "s.db", "DELETE FROM pools")
     async with opened(tmp_path) as pool:
         assert await pool.store.fingerprint("main") == fingerprint_of(pool.system)
 
@@ -175,8 +139,7 @@ async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path:
 async def test_shared_state_that_cannot_be_read_ends_the_start_with_a_reason(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         await pool.record(a_round(), None)
-    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
-        database.execute("UPDATE shared SET part = '1' WHERE key = 'lengths'")
+    sql(tmp_path / "s.db", "UPDATE shared SET part = '1' WHERE key = 'lengths'")
     with pytest.raises(StoreRefused, match="pool main: ns2 shares: lengths"):
         async with opened(tmp_path, "ns2"):
             pass

@@ -14,10 +14,8 @@ from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.pool import Pool, Recorded
-from equipoise.service.ring import RESERVE, SLOTS, Ring, UnstoredRound, framed
-from equipoise.store.store import Store
-from tests.hosts import GivenClock
-from tests.opened_pool import NOW, Followed, a_pool, new_pool, opened, stored_rounds
+from equipoise.service.ring import RESERVE, SLOTS, UnstoredRound, framed
+from tests.opened_pool import NOW, Followed, opened, stored_rounds
 from tests.store.disk import filled, no_file_above, small_disk, without_root
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, player, until
@@ -55,7 +53,6 @@ async def test_a_kept_round_that_is_sent_again_waits_once_and_is_then_answered(t
         assert pool.applied == 1
 
     assert answer.status == "stored"
-    assert answer.rated is not None
     assert [change.rounds for change in answer.rated.changes] == [1, 1, 1, 1]
 
 
@@ -72,20 +69,15 @@ async def test_older_rounds_are_applied_before_a_newer_one(tmp_path: Path) -> No
 
 @pytest.mark.also_shared(False)  # there it waits for no more than half a second, whatever is before it
 async def test_a_script_does_not_wait_for_more_older_rounds_than_there_are_slots(tmp_path: Path) -> None:
-    store = Failing(tmp_path / "s.db")
-    await store.open()
-    pool = a_pool(tmp_path, store)
-    await pool.open()
-    store.faults = [Fault.BEFORE] * (SLOTS + 2)
-    for number in range(SLOTS + 2):
-        await pool.record(a_round(number), None)
+    async with opened(tmp_path, kind=Failing) as pool:
+        pool.store.faults = [Fault.BEFORE] * (SLOTS + 2)
+        for number in range(SLOTS + 2):
+            await pool.record(a_round(number), None)
 
-    assert (await pool.record(a_round(90), None)).status == "kept"
-    assert (pool.ring_depth, pool.applied) == (3, SLOTS)
-    assert (await pool.record(a_round(91), None)).status == "stored"
+        assert (await pool.record(a_round(90), None)).status == "kept"
+        assert (pool.ring_depth, pool.applied) == (3, SLOTS)
+        assert (await pool.record(a_round(91), None)).status == "stored"
     assert stored_rounds(tmp_path) == [a_round(n).round.id for n in (*range(SLOTS + 2), 90, 91)]
-    await pool.close()
-    await store.close()
 
 
 @pytest.mark.parametrize(
@@ -159,13 +151,8 @@ def faulty(name: str) -> Any:
 @pytest.mark.also_shared(False)  # there the third round waits behind the second, and nobody is told
 async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_comes_later(tmp_path: Path) -> None:
     """The waiting round is asked of a system that fails as a whole, and not at that round alone."""
-
     system = faulty("joint")
-    store = Store(tmp_path / "s.db")
-    await store.open()
-    pool = Pool("main", system, store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
-    await pool.open()
-    try:
+    async with opened(tmp_path, system) as pool:
         await pool.record(a_round(1), None)
         with locked(tmp_path / "s.db"):
             await pool.record(a_round(2), None)
@@ -174,9 +161,6 @@ async def test_a_fault_while_waiting_rounds_are_applied_costs_no_round_that_come
             await pool.record(a_round(3), None)
         type(system).fails = False
         assert (await pool.record(a_round(4), None)).status == "stored"
-    finally:
-        await pool.close()
-        await store.close()
     assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (1, 2, 4)]
 
 
@@ -185,11 +169,7 @@ async def test_a_fault_at_a_round_that_waits_is_said_once_however_often_it_is_tr
 ) -> None:
     system = faulty("synelo")
     type(system).fails = True
-    store = Store(tmp_path / "s.db")
-    await store.open()
-    pool = new_pool(system, store, Ring(tmp_path / "main.ring"), GivenClock(NOW))
-    await pool.open()
-    try:
+    async with opened(tmp_path, system) as pool:
         with locked(tmp_path / "s.db"):
             await pool.record(a_round(0), None)
         for number in range(1, 4):  # each time those before it are tried
@@ -197,9 +177,6 @@ async def test_a_fault_at_a_round_that_waits_is_said_once_however_often_it_is_tr
         await until(lambda: any("round 1763622000123-0 of arena-1 fails" in line for line in caplog.messages))
         type(system).fails = False
         assert (await pool.record(a_round(4), None)).status == "stored"
-    finally:
-        await pool.close()
-        await store.close()
     assert stored_rounds(tmp_path) == [a_round(number).round.id for number in range(5)]
     assert sum("fails" in line for line in caplog.messages) == 1
 

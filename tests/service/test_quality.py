@@ -33,7 +33,6 @@ async def test_an_hour_with_rounds_has_a_point_and_one_without_has_none(tmp_path
         first, second = await pool.store.qualities("main", since=0.0)
         assert await pool.store.qualities("main", since=second.at) == [second]
         found = assess([(each.predicted, each.score) for each in await pool.store.predictions("main", None)])
-    assert found is not None
     assert (first.rounds, second.rounds, second.at - first.at) == (1, 2, 3600.0)
     assert (second.brier, second.log_loss) == (found.brier.value, found.log_loss.value)
 
@@ -54,24 +53,16 @@ def sizes(*counts: tuple[int, int], server: str = "arena-1") -> list[TeamSize]:
 
 
 def suggested(directory: Path, found: list[TeamSize], system: str = "synelo", **params: object) -> int | None:
-    said = team_sizes(a_pool(directory, Store(directory / "s.db"), system, **params), found)
-    assert said is not None
-    return said.suggested_k_max
+    return team_sizes(a_pool(directory, Store(directory / "s.db"), system, **params), found).suggested_k_max
 
 
-def test_the_usual_size_is_the_largest_without_exceptions(tmp_path: Path) -> None:
+def test_the_usual_size_is_the_largest_without_exceptions_and_over_several_servers_the_median(tmp_path: Path) -> None:
     pool = a_pool(tmp_path, Store(tmp_path / "s.db"))
     found = team_sizes(pool, sizes((5, 30), (6, 65), (9, 5)))
-    assert found is not None
     assert (found.rounds, found.usual, found.k_max) == (100, 6, 12)
-    assert team_sizes(pool, []) is None
-
-
-def test_over_several_servers_it_is_the_median_as_the_source_says(tmp_path: Path) -> None:
     three = [*sizes((4, 60)), *sizes((9, 20), server="b"), *sizes((12, 20), server="c")]
-    found = team_sizes(a_pool(tmp_path, Store(tmp_path / "s.db")), three)
-    assert found is not None
-    assert found.usual == 9
+    assert team_sizes(pool, three).usual == 9, "as the source says"
+    assert team_sizes(pool, []) is None
 
 
 @pytest.mark.parametrize(("size", "k_max", "proposed"), [(6, 12, 6), (12, 6, 12), (9, 12, None), (12, 12, None)])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -22,34 +21,15 @@ from equipoise.service.held import fingerprint_of
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed, Trial
 from equipoise.service.ring import Ring
-from equipoise.store.notes import Audit
 from equipoise.store.round_rows import RatedRound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
-from tests.pools import fill, some_rounds, stored
-from tests.store.samples import player
-
-ENTRY = Audit(9.0, "console", "recompute", "pool main", "synelo", "elo")
+from tests.pools import RECOMPUTE, fill, recomputed, some_rounds, stored
+from tests.store.samples import opened, player
 
 
-@asynccontextmanager
-async def opened(directory: Path) -> AsyncIterator[Store]:
-    store = Store(directory / "equipoise.db")
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def anew(store: Store, system: System[Any], kind: type[Replayed] = Replayed) -> Replayed:
-    recorded = await store.fingerprint("main")
-    assert recorded is not None
-    return kind(system, recorded)
-
-
-async def recompute(store: Store, system: System[Any], kind: type[Replayed] = Replayed) -> None:
-    await store.recompute("main", await anew(store, system, kind), ENTRY)
+async def anew(store: Store, system: System[Any]) -> Replayed:
+    return Replayed(system, await store.fingerprint("main"))
 
 
 def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
@@ -76,12 +56,12 @@ async def test_the_store_is_as_if_the_new_system_had_rated_from_the_first_day(
     records = list(some_rounds(60))
     await fill(tmp_path / "old", records, "synelo", k_max=3)
     await fill(tmp_path / "new", without_skill_at_start(records), system, **params)
-    async with opened(tmp_path / "old") as store:
-        await recompute(store, ratings.create(system, **params))
+    async with opened(tmp_path / "old" / "equipoise.db") as store:
+        await recomputed(store, ratings.create(system, **params))
         audits = await store.audits(1)
 
     assert stored(tmp_path / "old") == stored(tmp_path / "new")
-    assert audits == [ENTRY]
+    assert audits == [RECOMPUTE]
 
 
 async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,9 +70,9 @@ async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, m
     before = stored(tmp_path)
     monkeypatch.setattr("equipoise.store.past.PAGE", 7)
     seen: list[RecordRound] = []
-    async with opened(tmp_path) as store:
+    async with opened(tmp_path / "equipoise.db") as store:
         await store.rated_rounds("main", lambda record, predicted: seen.append(record))
-        await recompute(store, ratings.create("synelo"))
+        await recomputed(store, ratings.create("synelo"))
 
     assert stored(tmp_path) == before
     facts = [replace(record.round, presences=()) for record in records if record.participants]
@@ -103,8 +83,8 @@ async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, m
 async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
     *records, last = without_skill_at_start(list(some_rounds(40)))
     await fill(tmp_path / "old", records, "elo")
-    async with opened(tmp_path / "old") as store:
-        await recompute(store, ratings.create("synelo", window=20))
+    async with opened(tmp_path / "old" / "equipoise.db") as store:
+        await recomputed(store, ratings.create("synelo", window=20))
     await fill(tmp_path / "old", [last], "synelo", window=20)
     await fill(tmp_path / "new", [*records, last], "synelo", window=20)
 
@@ -113,7 +93,7 @@ async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
 
 async def test_another_system_gives_a_player_whose_rating_was_set_the_same_advantage(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(5)))
-    async with opened(tmp_path) as store:
+    async with opened(tmp_path / "equipoise.db") as store:
         for name in ("main", "other"):
             pool = Pool(name, ratings.create("synelo"), store, Ring(tmp_path / f"{name}.ring"), GivenClock())
             await pool.open()
@@ -121,8 +101,7 @@ async def test_another_system_gives_a_player_whose_rating_was_set_the_same_advan
             await pool.edit(player(98), 1700.0, "owner")
             await pool.edit(player(98), None, "owner")
             await pool.close()
-        replayed = await anew(store, ratings.create("elo"))
-        await store.recompute("main", replayed, ENTRY)
+        replayed = await recomputed(store, ratings.create("elo"))
         found = await store.players("main", [player(99), player(98)], 0)
         (there,) = (await store.players("other", [player(99)], 0)).values()
 
@@ -137,13 +116,13 @@ async def test_another_system_gives_a_player_whose_rating_was_set_the_same_advan
 
 async def test_what_was_carried_over_is_carried_back(tmp_path: Path) -> None:
     await fill(tmp_path, [])
-    async with opened(tmp_path) as store:
+    async with opened(tmp_path / "equipoise.db") as store:
         pool = Pool("main", ratings.create("synelo"), store, Ring(tmp_path / "main.ring"), GivenClock())
         await pool.open()
         await pool.edit(player(99), 1700.0, "owner")
         await pool.close()
-        await recompute(store, ratings.create("trueskill"))
-        await recompute(store, ratings.create("synelo"))
+        await recomputed(store, ratings.create("trueskill"))
+        await recomputed(store, ratings.create("synelo"))
         (row,) = (await store.players("main", [player(99)], 0)).values()
 
     assert row.rating == 1700
@@ -162,9 +141,9 @@ class Picky(Replayed):
 async def test_a_round_that_the_new_system_refuses_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(20)))
     before = stored(tmp_path)
-    async with opened(tmp_path) as store:
+    async with opened(tmp_path / "equipoise.db") as store:
         with pytest.raises(RatingError, match=r"round \S+-5 of arena-1: bot:1: bots"):
-            await recompute(store, ratings.create("elo"), Picky)
+            await recomputed(store, ratings.create("elo"), Picky)
         assert await store.audits(1) == []
 
     assert stored(tmp_path) == before
@@ -177,9 +156,9 @@ async def test_a_store_that_fails_at_the_last_step_has_changed_nothing(tmp_path:
         database.execute(
             "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT raise(ABORT, 'database or disk is full'); END"
         )
-    async with opened(tmp_path) as store:
+    async with opened(tmp_path / "equipoise.db") as store:
         with pytest.raises(ScriptError, match="full"):
-            await recompute(store, ratings.create("elo"))
+            await recomputed(store, ratings.create("elo"))
 
     assert stored(tmp_path) == before
 
@@ -192,14 +171,13 @@ async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path
     records = list(some_rounds(80))
     await fill(tmp_path / "old", records)
     await fill(tmp_path / "new", without_skill_at_start(records), "elo")
-    async with opened(tmp_path / "new") as store:
+    async with opened(tmp_path / "new" / "equipoise.db") as store:
         new = await store.predictions("main", None)
-    async with opened(tmp_path / "old") as store:
+    async with opened(tmp_path / "old" / "equipoise.db") as store:
         old = await store.predictions("main", None)
         trial = Trial(await anew(store, ratings.create("elo")))
         await store.events("main", trial.see)
     found = trial.comparison()
-    assert found is not None
 
     brier = [
         (after.predicted - after.score) ** 2 - (before.predicted - before.score) ** 2
@@ -220,28 +198,26 @@ async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path
     assert (found.difference.log_loss.value, found.difference.log_loss.error) == pytest.approx(
         (fmean(loss), stdev(loss) / root)
     )
-    assert found.before.accuracy is not None
     assert found.before.accuracy.value == pytest.approx(fmean(right))
     assert found.after.quality.rounds == found.before.quality.rounds == len(old)
 
 
 async def test_a_pool_without_rounds_has_no_difference(tmp_path: Path) -> None:
     await fill(tmp_path, [])
-    async with opened(tmp_path) as store:
+    async with opened(tmp_path / "equipoise.db") as store:
         trial = Trial(await anew(store, ratings.create("elo")))
         await store.events("main", trial.see)
         assert trial.comparison() is None
         assert trial.movers(await store.top("main", None, since=None)) == []
-        await recompute(store, ratings.create("elo"))
+        await recomputed(store, ratings.create("elo"))
         fingerprint = await store.fingerprint("main")
 
-    assert fingerprint is not None
     assert fingerprint.system == "elo"
 
 
 async def test_movers_are_the_players_shown_before_and_after_who_change_most_places(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(40)), shadow_rounds=0)
-    async with opened(tmp_path) as store:
+    async with opened(tmp_path / "equipoise.db") as store:
         board = await store.top("main", None, since=None)
     worst, *_, best = reversed(board)
     system = ratings.create("elo", shadow_rounds=1)

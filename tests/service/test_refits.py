@@ -6,9 +6,7 @@ import asyncio
 import os
 import random
 import signal
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,12 +20,12 @@ from equipoise.errors import RatingError, StoreError
 from equipoise.ratings.system import Match, System
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits, RefitStatus
-from equipoise.service.replayed import Replayed
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from tests.hosts import GivenClock
-from tests.opened_pool import opened, summary_of
-from tests.store.samples import a_round, player, with_spans
+from tests.opened_pool import opened, played, summary_of
+from tests.pools import recomputed
+from tests.store.samples import a_round, player, sql, with_spans
 
 SYSTEMS = ("ns2", "trueskill2", "trueskill_through_time")
 ENTRY = Audit(9.0, "owner", "refit", "pool main", "", "")
@@ -44,11 +42,6 @@ def rounds(count: int, first: int = 1) -> list[RecordRound]:
         record = a_round(number, a=who[:2], b=who[2:], winner=chance.choice([Side.A, Side.B, None]))
         found.append(with_spans(record) if number % 2 else record)
     return found
-
-
-async def play(pool: Pool, records: Sequence[RecordRound]) -> None:
-    for each in records:
-        assert (await pool.record(each, None)).status == "stored"
 
 
 def files(directory: Path, pattern: str) -> list[str]:
@@ -70,9 +63,7 @@ def fitted(name: str, records: Sequence[RecordRound]) -> System[object]:
 
 
 def matched(record: RecordRound) -> Match:
-    match = match_of(replace(record, skill_at_start=None))
-    assert match is not None
-    return match
+    return match_of(replace(record, skill_at_start=None))
 
 
 def strike(record: RecordRound) -> VoidStrike:
@@ -81,25 +72,22 @@ def strike(record: RecordRound) -> VoidStrike:
 
 def numbers(directory: Path) -> list[tuple[object, ...]]:
     """Every number of players, and what they share; with the rounds since the last refit."""
-    with closing(sqlite3.connect(directory / "s.db")) as database:
-        return [
-            *database.execute("SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id"),
-            *database.execute("SELECT key, part FROM shared ORDER BY key"),
-            *database.execute(
-                "SELECT rounds.prediction, participants.* FROM participants JOIN rounds ON number = round "
-                "WHERE number > (SELECT max(number) FROM edits WHERE action = 'refit') ORDER BY number, place"
-            ),
-        ]
+    return [
+        *sql(directory / "s.db", "SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id"),
+        *sql(directory / "s.db", "SELECT key, part FROM shared ORDER BY key"),
+        *sql(
+            directory / "s.db",
+            "SELECT rounds.prediction, participants.* FROM participants JOIN rounds ON number = round "
+            "WHERE number > (SELECT max(number) FROM edits WHERE action = 'refit') ORDER BY number, place",
+        ),
+    ]
 
 
-async def recomputed(pool: Pool, directory: Path) -> list[tuple[object, ...]]:
+async def replayed_numbers(pool: Pool, directory: Path) -> list[tuple[object, ...]]:
     """The numbers after a replay from the first event, which memory had before it."""
-    fingerprint = await pool.store.fingerprint("main")
-    assert fingerprint is not None
     everybody = [player(number) for number in range(1, 13)]
     held = await pool.summaries(everybody)
-    replayed = Replayed(ratings.create(pool.system.name), fingerprint)
-    await pool.store.recompute("main", replayed, ENTRY)
+    replayed = await recomputed(pool.store, ratings.create(pool.system.name))
     assert [summary_of(replayed.system, each) for each in everybody] == list(held)
     return numbers(directory)
 
@@ -115,14 +103,12 @@ async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_the
     tmp_path: Path, name: str
 ) -> None:
     async with opened(tmp_path, name) as pool:
-        await play(pool, rounds(60))
+        await played(pool, rounds(60))
         before = await seen(pool)
         tried = await refitted(pool, dry_run=True)
         assert (tried.error, await seen(pool)) == (None, before)
         done = await refitted(pool)
         after, alone = await seen(pool), fitted(name, rounds(60))
-        assert done.result is not None
-        assert done.fitted is not None
         assert (done.error, done.fitted.rounds, done.result.players) == (None, 60, len(after))
         assert after != before
         for steam_id, (rating, count) in after.items():
@@ -138,10 +124,10 @@ async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_the
 async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_there(tmp_path: Path) -> None:
     one, two = player(1), player(2)
     async with opened(tmp_path, "trueskill2") as pool:
-        await play(pool, rounds(40))
+        await played(pool, rounds(40))
         await pool.edit(one, 1500.0, "owner")
         await pool.edit(two, None, "owner")
-        await play(pool, rounds(20, first=41))
+        await played(pool, rounds(20, first=41))
         before = await seen(pool)
         assert (await refitted(pool)).error is None
         after = await seen(pool)
@@ -172,21 +158,21 @@ async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_
     early, late = [*rounds(40), a_round(41, a=(11, 1), b=(2, 3))], rounds(10, first=42)
     void = next(each for each in early[20:] if one in {other.id for other in each.participants})
     async with opened(tmp_path, "ns2") as pool:
-        await play(pool, early[:20])
+        await played(pool, early[:20])
         await pool.edit(one, 1500.0, "owner")
         await pool.edit(unplayed, 1500.0, "owner")
-        await play(pool, early[20:])
+        await played(pool, early[20:])
         assert (await refitted(pool)).error is None
-        await play(pool, late)
+        await played(pool, late)
         before = numbers(tmp_path)
         struck = [await pool.undo(one, "owner"), await pool.undo(unplayed, "owner")]
         struck += [await pool.void(strike(each), "owner", "") for each in (void, early[-1])]
         assert [(each.refitted, each.shifts) for each in struck] == [(True, ())] * 4
         assert numbers(tmp_path) == before
-        assert await recomputed(pool, tmp_path) == numbers(tmp_path) == before
+        assert await replayed_numbers(pool, tmp_path) == numbers(tmp_path) == before
         assert (await pool.void(strike(late[0]), "owner", "")).shifts
         changed = numbers(tmp_path)
-        assert await recomputed(pool, tmp_path) == numbers(tmp_path) == changed
+        assert await replayed_numbers(pool, tmp_path) == numbers(tmp_path) == changed
         assert (await refitted(pool)).error is None
         after = await seen(pool)
     assert {one, unplayed, only} <= after.keys()
@@ -202,10 +188,10 @@ async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_p
     later = rounds(3, first=41)
     newcomer = a_round(44, a=(11, 1), b=(2, 3))
     async with opened(tmp_path, "trueskill_through_time") as pool:
-        await play(pool, rounds(40))
+        await played(pool, rounds(40))
         async with pool.store.fitting("main") as fitting:
             await fitting.fitted()
-            await play(pool, [*later, newcomer])
+            await played(pool, [*later, newcomer])
             caught_up, last = await asyncio.gather(pool.refit(fitting, ENTRY), pool.record(a_round(45), None))
         await pool.drain()
         assert caught_up.rounds in (4, 5)  # the last one may be stored before
@@ -222,7 +208,7 @@ async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_p
 
 async def test_a_fit_that_is_killed_leaves_the_old_ratings(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
-        await play(pool, rounds(20))
+        await played(pool, rounds(20))
         before = await seen(pool)
         async with pool.store.fitting("main") as fitting:
             await fitting.fitted()
@@ -234,7 +220,7 @@ async def test_a_fit_that_is_killed_leaves_the_old_ratings(tmp_path: Path) -> No
 
 async def test_a_fit_that_does_not_converge_leaves_the_old_ratings_and_the_job_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path, "trueskill_through_time", sweeps=2) as pool:
-        await play(pool, rounds(40))
+        await played(pool, rounds(40))
         before = await seen(pool)
         with pytest.raises(StoreError, match="pool main: the fit did not converge in 2 iterations"):
             await Refits({"main": pool}, GivenClock()).run()
@@ -243,7 +229,7 @@ async def test_a_fit_that_does_not_converge_leaves_the_old_ratings_and_the_job_s
 
 async def test_a_past_that_is_changed_meanwhile_is_fitted_another_time(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
-        await play(pool, rounds(20))
+        await played(pool, rounds(20))
         await pool.edit(player(1), 1500.0, "owner")
         async with pool.store.fitting("main") as fitting:
             await fitting.fitted()
@@ -261,19 +247,19 @@ async def test_the_job_fits_pools_with_new_rounds_alone(tmp_path: Path) -> None:
         refits = Refits({"main": pool}, GivenClock())
         await refits.run()
         assert (refits.status(pool), await refits.last_run()) == (RefitStatus(), None)
-        await play(pool, rounds(20))
+        await played(pool, rounds(20))
         await refits.run()
         first = await pool.store.last_number("main")
         await refits.run()
         assert (await pool.store.last_number("main"), await refits.last_run()) == (first, GivenClock().now)
-        await play(pool, rounds(1, first=21))
+        await played(pool, rounds(1, first=21))
         await refits.run()
         assert await pool.store.last_number("main") == first + 2
 
 
 async def test_a_system_without_such_a_fit_is_refused_and_the_job_leaves_it_alone(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
-        await play(pool, rounds(20))
+        await played(pool, rounds(20))
         refits = Refits({"main": pool}, GivenClock())
         with pytest.raises(RatingError, match="pool main: synelo has no whole-history fit"):
             refits.start(pool, "owner", dry_run=True)
@@ -283,7 +269,7 @@ async def test_a_system_without_such_a_fit_is_refused_and_the_job_leaves_it_alon
 
 async def test_a_refit_that_the_end_of_the_daemon_cuts_off_changes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
-        await play(pool, rounds(20))
+        await played(pool, rounds(20))
         before = await seen(pool)
         refits = Refits({"main": pool}, GivenClock())
         assert refits.start(pool, "owner", dry_run=False).running_since is not None
@@ -294,7 +280,7 @@ async def test_a_refit_that_the_end_of_the_daemon_cuts_off_changes_nothing(tmp_p
 
 async def test_the_nightly_refit_waits_for_one_that_was_started_by_hand(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
-        await play(pool, rounds(30))
+        await played(pool, rounds(30))
         refits = Refits({"main": pool}, GivenClock())
         refits.start(pool, "owner", dry_run=False)
         await refits.run()

@@ -60,23 +60,16 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_pushed_comes_out_oldest_first_also_from_a_ring_opened_anew(path: Path) -> None:
-    pushed = [waiting(3), waiting(1), UnstoredRound(with_counts(a_round(2)), None, 2.0)]
+    pushed = [waiting(3), waiting(1), UnstoredRound(with_counts(a_round(2)), None, 2.0), *map(waiting, range(9, 60))]
     with opened(path) as ring:
         for entry in pushed:
             ring.push(entry)
+        assert (ring.depth, ring.overflowed) == (len(pushed), len(pushed) - SLOTS)
+        assert len(pushed) > 3 * SLOTS
     with opened(path) as ring:
-        assert ring.depth == 3
+        assert ring.depth == len(pushed)
         assert drained(ring) == pushed
         assert ring.depth == 0
-
-
-def test_more_rounds_than_slots_wait_in_the_file_and_are_counted(path: Path) -> None:
-    pushed = [waiting(n) for n in range(3 * SLOTS)]
-    with opened(path) as ring:
-        for entry in pushed:
-            ring.push(entry)
-        assert (ring.depth, ring.overflowed) == (3 * SLOTS, 2 * SLOTS)
-        assert drained(ring) == pushed
 
 
 def test_order_holds_when_rounds_come_and_go(path: Path) -> None:
@@ -93,20 +86,14 @@ def test_order_holds_when_rounds_come_and_go(path: Path) -> None:
         assert drained(ring) == [waiting(91)]
 
 
-def test_a_round_pushed_again_waits_once(path: Path) -> None:
+def test_a_round_pushed_again_waits_once_and_the_file_is_empty_when_nothing_waits(path: Path) -> None:
     with opened(path) as ring:
-        ring.push(waiting(1))
-        ring.push(waiting(1))
+        for _ in range(2):
+            ring.push(waiting(1))
         assert waiting(1).key in ring
+        assert path.stat().st_size > 0
         assert drained(ring) == [waiting(1)]
         assert waiting(1).key not in ring
-
-
-def test_the_file_is_empty_when_nothing_waits(path: Path) -> None:
-    with opened(path) as ring:
-        ring.push(waiting(1))
-        assert path.stat().st_size > 0
-        drained(ring)
         assert path.stat().st_size == 0
 
 

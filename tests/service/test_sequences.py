@@ -37,7 +37,6 @@ from equipoise.service.refits import Spreads
 from equipoise.service.replayed import Replayed, begin
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
-from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
 from equipoise.store.player_rows import Fingerprint
 from equipoise.store.recalculation import SpreadFound
@@ -46,8 +45,8 @@ from equipoise.store.store import Store
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
 from tests.opened_pool import Followed, new_pool
-from tests.pools import an_import
-from tests.store.samples import SERVER, a_round, player, with_spans
+from tests.pools import an_import, recomputed
+from tests.store.samples import SERVER, a_round, player, sql, with_spans
 
 PEOPLE = range(1, 15)
 
@@ -97,11 +96,9 @@ async def played(pool: Pool, records: Sequence[RecordRound]) -> None:
 
 async def replayed(pool: Pool, system: System[Any]) -> System[Any]:
     """What the whole sequence makes of a system, from its first event on."""
-    recorded = await pool.store.fingerprint("main")
-    assert recorded is not None
     like = type(system)(system.params)
     begin(like, await pool.store.learnt_spread("main"))
-    anew = Replayed(like, recorded)
+    anew = Replayed(like, await pool.store.fingerprint("main"))
     for event in await _events(pool):
         if hasattr(event, "record"):
             with suppress(RatingError):
@@ -121,7 +118,6 @@ def known(system: System[Any]) -> list[float]:
     """All that is known of everybody."""
     people = [player(number) for number in PEOPLE]
     covariance = system.covariance(people)
-    assert covariance is not None
     numbers = [number for row in covariance for number in row]
     for one in people:
         shown = system.summary(one)
@@ -130,8 +126,7 @@ def known(system: System[Any]) -> list[float]:
 
 
 def stored_ratings(pool: Pool) -> dict[str, float]:
-    with closing(sqlite3.connect(pool.store.path)) as db:  # type: ignore[attr-defined]
-        return dict(db.execute("SELECT id, rating FROM players"))
+    return dict(sql(pool.store.path, "SELECT id, rating FROM players"))
 
 
 async def assert_as_replayed(pool: Pool) -> None:
@@ -253,13 +248,11 @@ async def test_a_start_goes_on_from_the_newest_snapshot(tmp_path: Path, caplog: 
     numbers = [number for _, number, _ in _snapshots(tmp_path)]
     assert len(numbers) == 2
     assert 100 <= numbers[0] < 200 <= numbers[1], "the newest two"
-    with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
-        db.execute("UPDATE rounds SET winner = NULL WHERE number < 50")
+    sql(tmp_path / "s.db", "UPDATE rounds SET winner = NULL WHERE number < 50")
     async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
         skills = known(pool.balancing)
         assert skills != known(await replayed(pool, pool.balancing)), "what is before the snapshot is not read again"
-    with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
-        db.execute("UPDATE snapshots SET data = CAST(substr(data, 1, 500) AS BLOB) WHERE number >= 200")
+    sql(tmp_path / "s.db", "UPDATE snapshots SET data = CAST(substr(data, 1, 500) AS BLOB) WHERE number >= 200")
     with caplog.at_level(logging.WARNING):
         async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
             assert known(pool.balancing) == pytest.approx(skills, rel=1e-9)
@@ -267,31 +260,28 @@ async def test_a_start_goes_on_from_the_newest_snapshot(tmp_path: Path, caplog: 
 
 
 def _snapshots(folder: Path) -> list[tuple[str, int, int]]:
-    with closing(sqlite3.connect(folder / "s.db")) as db:
-        return db.execute("SELECT purpose, number, base FROM snapshots ORDER BY number").fetchall()
+    return sql(folder / "s.db", "SELECT purpose, number, base FROM snapshots ORDER BY number")
 
 
-async def test_a_new_snapshot_takes_the_pages_of_the_one_that_it_replaces(tmp_path: Path) -> None:
+async def test_a_snapshot_is_read_as_it_was_written_and_a_new_one_takes_the_pages_of_the_one_that_it_replaces(
+    tmp_path: Path,
+) -> None:
     """Pages that are freed behind it would be written too, as empty ones."""
     store, draw, free = Store(tmp_path / "s.db"), random.Random(7), []
     await store.open()
-    for number in range(1, 6):
-        snapshot = Snapshot("balance", number, Fingerprint("joint", {}), draw.randbytes(10 * PIECE))
-        await store.keep_snapshot("main", snapshot, 0)
-        with closing(sqlite3.connect(tmp_path / "s.db")) as db:
-            free += db.execute("PRAGMA freelist_count").fetchone()
-    assert [number for _, number, _ in _snapshots(tmp_path)] == [4, 5]
-    assert free == [0] * 5
-    await store.close()
 
-
-async def test_a_snapshot_of_many_pieces_is_read_as_it_was_written_and_may_be_written_again(tmp_path: Path) -> None:
-    store, draw = Store(tmp_path / "s.db"), random.Random(7)
-    await store.open()
-    for size in (3 * PIECE + 17, PIECE, 0, 5 * PIECE):
-        snapshot = Snapshot("balance", 4, Fingerprint("joint", {}), draw.randbytes(size))
+    async def keep(number: int, size: int) -> None:
+        snapshot = Snapshot("balance", number, Fingerprint("joint", {}), draw.randbytes(size))
         await store.keep_snapshot("main", snapshot, 0)
         assert await store.snapshot("main", "balance") == snapshot
+
+    for number in range(1, 6):
+        await keep(number, 10 * PIECE)
+        free += sql(tmp_path / "s.db", "PRAGMA freelist_count")[0]
+    assert [number for _, number, _ in _snapshots(tmp_path)] == [4, 5]
+    assert free == [0] * 5
+    for size in (3 * PIECE + 17, PIECE, 0, 5 * PIECE):
+        await keep(5, size)
     await store.close()
 
 
@@ -310,12 +300,10 @@ async def test_rounds_that_were_stored_just_now_are_read_only_if_something_lies_
     first, unrated, *others = rounds(7)
     store = Reads(tmp_path / "s.db")
     async with opened(tmp_path, ratings.create("synelo"), joint(), store) as pool:
-        assert pool.follower is not None
 
         async def reads(*work: Coroutine[Any, Any, Any]) -> int:
             before = store.count
             await asyncio.gather(*work)
-            assert pool.follower is not None
             await pool.follower.caught_up()
             assert pool.follower.system.snapshot() == (await replayed(pool, pool.balancing)).snapshot()
             return store.count - before
@@ -404,7 +392,6 @@ async def test_what_began_before_a_strike_leaves_no_snapshot_after_it(tmp_path: 
     async with opened(tmp_path, ratings.create("synelo"), joint()) as pool:
         await played(pool, records)
         recorded = await pool.store.fingerprint("main")
-        assert recorded is not None
         place = await begun(pool.store, "main", "balance", joint(), recorded)
         await place.go_on()
         await pool.void(VoidStrike(SERVER, records[3].round.id), "owner", "")
@@ -470,8 +457,7 @@ async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_fol
             if pool.follower is not None:
                 await pool.follower.caught_up()
             whole = known(pool.balancing)
-            with closing(sqlite3.connect(folder / "s.db")) as db, db:
-                db.execute("UPDATE rounds SET recorded_at = 1000 WHERE number <= 40")
+            sql(folder / "s.db", "UPDATE rounds SET recorded_at = 1000 WHERE number <= 40")
             clock = GivenClock(1_800_000_000.0)
             retention = Retention(pool.store, [pool], clock, RetentionDays(rounds_days=30))
             await retention.run()
@@ -506,7 +492,6 @@ async def test_a_balance_system_that_fails_costs_no_round_and_leaves_the_teams_t
 ) -> None:
     async with opened(tmp_path, ratings.create("synelo"), failing(ratings.create("trueskill"))) as pool:
         follower = pool.follower
-        assert follower is not None
         await played(pool, rounds(2))
         await follower.caught_up()
         assert pool.balancing is follower.system
@@ -542,7 +527,6 @@ async def test_a_balance_system_that_is_behind_is_said_when_it_lasts(
         return [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
 
     async with opened(tmp_path, ratings.create("synelo"), Slow(ratings.create("trueskill").params)) as pool:
-        assert pool.follower is not None
         await pool.follower.caught_up()
         await played(pool, rounds(1))
         await pool.summaries([player(1)])
@@ -569,7 +553,6 @@ async def test_both_predictions_of_a_round_are_stored_and_skills_at_its_start_st
             await rig.play(f"{BOOT}-{number}", here, Side.A)
             await rig.post(RosterSeen(0.0, here))
         follower = rig.pool.follower
-        assert follower is not None
         await follower.caught_up()
         assert rig.pool.balancing is not rig.pool.system
         (one,) = await rig.pool.summaries([host_player(1)])
@@ -578,31 +561,24 @@ async def test_both_predictions_of_a_round_are_stored_and_skills_at_its_start_st
         expected = []
         for event in await _events(rig.pool):
             match = match_of(replace(event.record, skill_at_start=None))
-            assert match is not None
             seen = outlook_of(anew.system, match)
             expected.append((anew.rate(event.record).prediction, pytest.approx(seen.unevenness)))
-    with closing(sqlite3.connect(tmp_path / "equipoise.db")) as db:
-        found = db.execute(
-            "SELECT prediction, balance_prediction, unevenness, skill_at_start FROM rounds ORDER BY number"
-        ).fetchall()
+    found = sql(
+        tmp_path / "equipoise.db",
+        "SELECT prediction, balance_prediction, unevenness, skill_at_start FROM rounds ORDER BY number",
+    )
     assert [(balance, unevenness) for _, balance, unevenness, _ in found] == expected
     assert all(prediction != balance for prediction, balance, *_ in found[1:])
     assert all(skill > 500 for *_, skills in found[1:] for skill in json.loads(skills).values()), "trueskill's are 25"
 
 
 async def test_the_unevenness_of_rounds_is_that_of_the_system_that_makes_the_teams(tmp_path: Path) -> None:
-    async def recompute(pool: Pool, name: str) -> None:
-        recorded = await pool.store.fingerprint("main")
-        assert recorded is not None
-        by = Replayed(ratings.create(name), recorded)
-        await pool.store.recompute("main", by, Audit(9.0, "console", "recompute", "pool main", "", ""))
-
     synelo, trueskill, glicko, elo = (ratings.create(name) for name in ("synelo", "trueskill", "glicko", "elo"))
     async with opened(tmp_path, synelo) as pool:
         await played(pool, rounds(6))
     assert _unevenness(tmp_path) == [None] * 6
     async with opened(tmp_path, synelo) as pool:
-        await recompute(pool, "trueskill")
+        await recomputed(pool.store, ratings.create("trueskill"))
     own = _unevenness(tmp_path)
     assert None not in own
     async with opened(tmp_path, trueskill) as pool:
@@ -615,7 +591,7 @@ async def test_the_unevenness_of_rounds_is_that_of_the_system_that_makes_the_tea
     assert None not in balance
     assert not set(balance) & set(own)
     async with opened(tmp_path, trueskill) as pool:
-        await recompute(pool, "synelo")
+        await recomputed(pool.store, ratings.create("synelo"))
     assert _unevenness(tmp_path) == balance
     async with opened(tmp_path, synelo, balance=elo):
         pass  # it knows no deviations
@@ -623,17 +599,13 @@ async def test_the_unevenness_of_rounds_is_that_of_the_system_that_makes_the_tea
 
 
 def _unevenness(directory: Path) -> list[float | None]:
-    with closing(sqlite3.connect(directory / "s.db")) as db:
-        return [found for (found,) in db.execute("SELECT unevenness FROM rounds ORDER BY number")]
+    return [found for (found,) in sql(directory / "s.db", "SELECT unevenness FROM rounds ORDER BY number")]
 
 
 async def test_a_recompute_by_a_sequential_system_leaves_a_snapshot_of_its_end(tmp_path: Path) -> None:
     async with opened(tmp_path, ratings.create("synelo")) as pool:
         await played(pool, rounds(30))
-        recorded = await pool.store.fingerprint("main")
-        assert recorded is not None
-        new = Replayed(joint(), recorded)
-        await pool.store.recompute("main", new, Audit(9.0, "console", "recompute", "pool main", "", ""))
+        new = await recomputed(pool.store, joint())
     assert _snapshots(tmp_path) == [("system", 30, 0)]
     async with opened(tmp_path, joint()) as pool:
         assert known(pool.system) == pytest.approx(known(new.system), rel=1e-9)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import sqlite3
-import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +19,9 @@ from equipoise.service.refits import Spreads, SpreadStatus, is_due
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.store.recalculation import SpreadFound
 from equipoise.store.sequence import LearntSpread
-from equipoise.workers import process
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, opened
-from tests.store.samples import a_round, player
+from tests.store.samples import a_round, player, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.also_shared]  # numba compiles in a process of its own
 
@@ -54,9 +50,7 @@ async def test_a_pool_of_joint_learns_the_spread_that_its_rounds_say_at_most_onc
         shown = ratings_of(pool)
         await job.run()
         status = await job.status(pool)
-        assert status is not None
         learnt = status.learnt
-        assert learnt is not None
         assert (learnt.rounds, learnt.before, learnt.configured, learnt.at) == (200, 0.05, 0.05, clock.epoch())
         assert abs(math.log(learnt.spread / 0.8)) < 3 * learnt.error / learnt.spread
         assert (pool.system.spread, pool.system.params.spread) == (learnt.spread, 0.05)
@@ -68,9 +62,7 @@ async def test_a_pool_of_joint_learns_the_spread_that_its_rounds_say_at_most_onc
         await play(pool, 1, first=201)
         await job.run()
         again = await job.status(pool)
-        assert again is not None
         assert again.learnt == learnt
-        assert again.found is not None
         assert (again.found.rounds, again.found.present) == (201, learnt.spread)
 
 
@@ -103,7 +95,6 @@ async def test_the_teams_of_a_pool_are_made_by_the_old_spread_until_the_new_one_
     async with opened(tmp_path, balance=create("joint")) as pool:
         await play(pool, 150)
         follower = pool.follower
-        assert follower is not None
         await follower.caught_up()
         job = Spreads({"main": pool}, GivenClock(1_800_000_000.0))
         ready: list[bool] = []
@@ -116,12 +107,9 @@ async def test_the_teams_of_a_pool_are_made_by_the_old_spread_until_the_new_one_
         await follower.caught_up()
         assert all(ready)
         assert (pool.balancing.spread, pool.system.spread, pool.version > version) == (0.8, None, True)
-        status = await job.status(pool)
-        assert status is not None
-        assert status.learnt is not None
+        assert (await job.status(pool)).learnt is not None
         before = pool.balancing.deviation(player(1))
     async with opened(tmp_path, balance=create("joint")) as pool:
-        assert pool.follower is not None
         await pool.follower.caught_up()
         assert (pool.balancing.spread, pool.balancing.deviation(player(1))) == (0.8, before)
 
@@ -131,7 +119,6 @@ async def test_a_spread_that_the_configuration_gives_by_hand_ends_what_was_learn
         await play(pool, 20)
         await Spreads({}, GivenClock()).adopt(pool, SpreadFound(150, 0.25, 0.8, 0.1, 0))
     async with opened(tmp_path, balance=create("joint", spread=0.4)) as pool:
-        assert pool.follower is not None
         await pool.follower.caught_up()
         assert pool.balancing.spread == 0.4
         assert await Spreads({"main": pool}, GivenClock()).status(pool) == SpreadStatus(0.4, None, None, fixed=False)
@@ -140,15 +127,13 @@ async def test_a_spread_that_the_configuration_gives_by_hand_ends_what_was_learn
 async def test_rounds_that_were_deleted_fix_the_spread_and_the_doctor_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path, balance=create("joint")) as pool:
         await play(pool, 30)
-        with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
-            db.execute("UPDATE rounds SET recorded_at = 1000 WHERE number <= 10")
+        sql(tmp_path / "s.db", "UPDATE rounds SET recorded_at = 1000 WHERE number <= 10")
         await Retention(pool.store, [pool], GivenClock(NOW), RetentionDays(rounds_days=30)).run()
         job, found = Spreads({"main": pool}, GivenClock()), SpreadFound(150, 0.25, 0.8, 0.1, 0)
         with pytest.raises(StoreError, match=r"old rounds were deleted \(retention.rounds_days\)"):
             await job.adopt(pool, found)
         assert pool.balancing.spread == 0.25
         status = await job.status(pool)
-        assert status is not None
         assert status.fixed
         (finding,) = of_spread("main", replace(status, found=found))
         assert finding.what == "pool main: spread is 0.25, but its rounds say 0.8 ± 0.1"
@@ -176,17 +161,6 @@ async def test_a_pool_that_joint_has_nothing_to_do_with_is_not_fitted(tmp_path: 
         job = Spreads({"main": pool}, GivenClock())
         await job.run()
         assert await job.status(pool) is None
-
-
-async def test_a_process_that_dies_fails_the_job_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", ""))
-    async with opened(tmp_path, "joint") as pool:
-        job = Spreads({"main": pool}, GivenClock())
-        with pytest.raises(StoreError, match="pool main: the process that learns from its rounds has died"):
-            await job.run()
-        assert await job.status(pool) == SpreadStatus(0.25, None, None, fixed=False)
 
 
 def test_a_spread_that_is_not_told_from_the_present_one_is_no_finding() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import (
@@ -164,9 +166,15 @@ async def record(store: Store, record: RecordRound, *, memory: bytes | None = No
     return outcome
 
 
+def sql(path: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """The rows of a statement that another connection to a store carries out; what it changes is committed."""
+    with closing(sqlite3.connect(path)) as database, database:
+        return database.execute(statement, values).fetchall()
+
+
 @asynccontextmanager
-async def opened(path: Path, **waits: float) -> AsyncIterator[Store]:
-    store = Store(path, **waits)
+async def opened(path: Path, kind: type[Store] = Store, **waits: float) -> AsyncIterator[Store]:
+    store = kind(path, **waits)
     await store.open()
     try:
         yield store

@@ -66,7 +66,6 @@ async def test_an_edit_since_then_is_looked_through_unless_it_was_taken_back(tmp
         (before,) = (await store.players_at(POOL, [who], at, rule)).values()
 
         def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
-            assert row is not None
             new = PlayerRow(who, 0, 5000.0, row.rounds, row.visible, row.last_played, row.state, ())
             return new, Audit(UNTIL + 2 * DAY, "token:owner", "set", who, "", "")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,14 +12,13 @@ from equipoise.store.notes import SessionMemory
 from equipoise.store.round_rows import RatedRound
 from tests.store.disk import no_file_above
 from tests.store.failing import locked
-from tests.store.samples import POOL, SERVER, Faulty, Submitted, a_round, opened, player, submit
+from tests.store.samples import POOL, SERVER, Faulty, Submitted, a_round, opened, player, sql, submit
 from tests.store.traced import Traced
 
 
 def stored(path: Path) -> list[str]:
     """Rounds as another connection sees them: what is committed, in the order of being applied."""
-    with closing(sqlite3.connect(path)) as database:
-        return [id for (id,) in database.execute("SELECT id FROM rounds ORDER BY number")]
+    return [id for (id,) in sql(path, "SELECT id FROM rounds ORDER BY number")]
 
 
 def ids(*numbers: int) -> list[str]:
@@ -42,11 +39,9 @@ async def test_rounds_of_a_group_are_applied_in_order_each_on_what_the_one_befor
 
 
 async def test_a_group_is_one_transaction_in_which_each_round_behind_the_first_has_a_savepoint(tmp_path: Path) -> None:
-    store = Traced(tmp_path / "s.db")
-    await store.open()
-    with store.watched() as statements:
-        await submit(store, *(Submitted(a_round(number)) for number in range(5)))
-    await store.close()
+    async with opened(tmp_path / "s.db", kind=Traced) as store:
+        with store.watched() as statements:
+            await submit(store, *(Submitted(a_round(number)) for number in range(5)))
     marks = [each for each in statements if each.split()[0] in ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")]
 
     assert marks == ["BEGIN IMMEDIATE", *["SAVEPOINT part", "RELEASE part"] * 4, "COMMIT"]
@@ -57,8 +52,6 @@ async def test_a_round_that_stands_in_its_group_twice_is_stored_once(tmp_path: P
     async with opened(tmp_path / "s.db") as store:
         first, _, again = await submit(store, Submitted(a_round(1)), Submitted(a_round(2)), twice)
 
-    assert isinstance(first, RatedRound)
-    assert isinstance(again, RatedRound)
     assert (first.again, again.again, again.changes) == (False, True, first.changes)
     assert twice.asked == []
     assert stored(tmp_path / "s.db") == ids(1, 2)

@@ -26,7 +26,6 @@ async def test_rounds_come_newest_first_in_pages_of_a_server_and_of_a_player(tmp
         assert [(round.number, one.id) for round, one in mine] == [(3, player(1)), (1, player(1))]
         assert [round.number for round, _ in await store.played(POOL, player(3), None, None, 10)] == [2]
         found = await store.round(THERE, newest[1].id)
-        assert found is not None
         assert found[0] == newest[1]
         assert {(one.id, one.side) for one in found[1]} == {
             (player(1), Side.A),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,13 +11,8 @@ from equipoise.core.model import Side
 from equipoise.service.diagnosis import of_gained
 from equipoise.store import measurements
 from equipoise.store.measurements import Gained, TeamSize
-from tests.opened_pool import opened
-from tests.store.samples import SERVER, a_round, player
-
-
-def changed(directory: Path, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(directory / "s.db", isolation_level=None)) as db:
-        db.execute(statement, values)
+from tests.opened_pool import opened, played
+from tests.store.samples import SERVER, a_round, player, sql
 
 
 async def test_a_round_has_its_players_with_their_rounds_and_outcome_before(tmp_path: Path) -> None:
@@ -42,13 +35,10 @@ async def test_a_round_has_its_players_with_their_rounds_and_outcome_before(tmp_
 
 async def test_what_the_best_owe_to_rounds_of_a_few_is_theirs_alone(tmp_path: Path) -> None:
     async with opened(tmp_path, shadow_rounds=1) as pool:
-        for number in range(3):
-            await pool.record(a_round(number, a=(1,), b=(2,), winner=Side.A), None)
+        await played(pool, (a_round(number, a=(1,), b=(2,), winner=Side.A) for number in range(3)))
         alone = pool.system.summary(player(1)).rating
         await pool.record(a_round(3, a=(1, 2, 3), b=(4, 5, 6), winner=Side.A), None)
         after = pool.system.summary(player(1)).rating
-        assert alone is not None
-        assert after is not None
         found = await pool.store.gained("main", 1, 6)
         assert (found.players, found.by_few, found.points) == (1, alone - 1000, after - 1000)
         assert (await pool.store.gained("main", 10, 2)).by_few == 0
@@ -70,16 +60,14 @@ async def test_a_squad_counts_its_players_on_the_same_side(tmp_path: Path) -> No
 
 async def test_the_prediction_of_the_balance_system_comes_with_the_rounds_that_have_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
-        for number in (1, 2):
-            await pool.record(a_round(number), None)
-        changed(tmp_path, "UPDATE rounds SET balance_prediction = 0.25 WHERE id LIKE '%-2'")
+        await played(pool, map(a_round, (1, 2)))
+        sql(tmp_path / "s.db", "UPDATE rounds SET balance_prediction = 0.25 WHERE id LIKE '%-2'")
         assert [each.said for each in await pool.store.measured("main", 500)] == [None, 0.25]
 
 
 async def test_pages_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(tmp_path) as pool:
-        for number in range(1, 8):
-            await pool.record(a_round(number, a=(number,), b=(number + 1,)), None)
+        await played(pool, (a_round(number, a=(number,), b=(number + 1,)) for number in range(1, 8)))
         whole = await pool.store.measured("main", 500)
         monkeypatch.setattr(measurements, "PAGE", 3)
         assert await pool.store.measured("main", 500) == whole
@@ -96,9 +84,8 @@ async def test_a_teams_size_is_that_of_the_larger_side_as_the_round_went_live(tm
 
 async def test_a_round_that_lost_participants_or_is_void_is_left_out(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
-        for number in (1, 2, 3):
-            await pool.record(a_round(number), None)
-        changed(tmp_path, "UPDATE rounds SET pruned = 1 WHERE id LIKE '%-1'")
-        changed(tmp_path, "UPDATE rounds SET prediction = NULL WHERE id LIKE '%-2'")
+        await played(pool, map(a_round, (1, 2, 3)))
+        sql(tmp_path / "s.db", "UPDATE rounds SET pruned = 1 WHERE id LIKE '%-1'")
+        sql(tmp_path / "s.db", "UPDATE rounds SET prediction = NULL WHERE id LIKE '%-2'")
         assert len(await pool.store.measured("main", 500)) == 1
         assert len(await pool.store.team_sizes("main", 500)) == 1

@@ -28,7 +28,7 @@ from equipoise.store.player_rows import Fingerprint
 from equipoise.store.sequence import Snapshot
 from equipoise.store.store import Store
 from tests.store.failing import locked
-from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, submit, until
+from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, sql, submit, until
 from tests.store.traced import Traced
 
 NOTES: list[Note] = [
@@ -50,16 +50,14 @@ def written(path: Path) -> list[int]:
 
 
 async def test_notes_of_many_servers_are_one_transaction_behind_the_rounds_that_wait(tmp_path: Path) -> None:
-    store = Traced(tmp_path / "s.db", notes_after=0.0)
-    await store.open()
-    with store.watched() as statements:
-        for number in range(100):
-            server = ServerId(f"arena-{number}")
-            store.note([SessionMemory(server, b"memory", 5.0), Name(POOL, player(number), "a name")])
-            store.note([decided(number)])
-        await submit(store, Submitted(a_round()))
-        await until(lambda: any(written(tmp_path / "s.db")))
-    await store.close()
+    async with opened(tmp_path / "s.db", kind=Traced, notes_after=0.0) as store:
+        with store.watched() as statements:
+            for number in range(100):
+                server = ServerId(f"arena-{number}")
+                store.note([SessionMemory(server, b"memory", 5.0), Name(POOL, player(number), "a name")])
+                store.note([decided(number)])
+            await submit(store, Submitted(a_round()))
+            await until(lambda: any(written(tmp_path / "s.db")))
     order = [each.split("INTO ")[1].split()[0] for each in statements if "INTO " in each]
 
     assert written(tmp_path / "s.db") == [100, 100, 100]
@@ -81,11 +79,9 @@ class Chatty(Store):
 
 
 async def test_notes_that_come_while_others_are_written_do_not_wait_for_a_retry(tmp_path: Path) -> None:
-    store = Chatty(tmp_path / "s.db", notes_after=0.0, retry_after=3600.0)
-    await store.open()
-    store.note([decided(1)])
-    await until(lambda: written(tmp_path / "s.db")[1] == 2)
-    await store.close()
+    async with opened(tmp_path / "s.db", kind=Chatty, notes_after=0.0, retry_after=3600.0) as store:
+        store.note([decided(1)])
+        await until(lambda: written(tmp_path / "s.db")[1] == 2)
 
 
 async def test_notes_are_read_back_at_once(tmp_path: Path) -> None:
@@ -104,25 +100,23 @@ async def test_notes_are_read_back_at_once(tmp_path: Path) -> None:
 
 
 async def test_who_reads_notes_waits_for_no_sync_and_the_disk_has_them_a_moment_later(tmp_path: Path) -> None:
-    store = Traced(tmp_path / "s.db", notes_after=0.1)
-    await store.open()
-    with store.watched() as statements:
-        store.note(NOTES)
-        for _ in range(10):
-            assert await store.decisions(SERVER, 1)
-            store.note([decided(6)])
-    syncing = "FULL"
-    commits = []
-    for statement in statements:
-        syncing = statement.rpartition(" = ")[2] if statement.startswith("PRAGMA synchronous") else syncing
-        commits += [syncing] * (statement == "COMMIT")
-    assert (commits, syncing) == (["NORMAL"] * 10, "FULL")
-    await store.decisions(SERVER, 1)  # nothing waits any more
-    assert written(tmp_path / "s.db") == [1, 11, 1]
-    with store.watched() as statements:
-        await asyncio.sleep(0.3)
-    assert statements.count("COMMIT") == 1, "the disk has been waited for"
-    await store.close()
+    async with opened(tmp_path / "s.db", kind=Traced, notes_after=0.1) as store:
+        with store.watched() as statements:
+            store.note(NOTES)
+            for _ in range(10):
+                assert await store.decisions(SERVER, 1)
+                store.note([decided(6)])
+        syncing = "FULL"
+        commits = []
+        for statement in statements:
+            syncing = statement.rpartition(" = ")[2] if statement.startswith("PRAGMA synchronous") else syncing
+            commits += [syncing] * (statement == "COMMIT")
+        assert (commits, syncing) == (["NORMAL"] * 10, "FULL")
+        await store.decisions(SERVER, 1)  # nothing waits any more
+        assert written(tmp_path / "s.db") == [1, 11, 1]
+        with store.watched() as statements:
+            await asyncio.sleep(0.3)
+        assert statements.count("COMMIT") == 1, "the disk has been waited for"
 
 
 async def test_closing_writes_what_was_noted(tmp_path: Path) -> None:
@@ -136,14 +130,11 @@ async def test_predictions_are_written_before_the_snapshot_after_which_no_start_
     tmp_path: Path,
 ) -> None:
     """Killed at once behind it, the daemon reads no round before the snapshot again."""
-    store = Store(tmp_path / "s.db", notes_after=3600.0)
-    await store.open()
-    await submit(store, Submitted(a_round()))
-    store.note([BalancePredictions({1: BalancePrediction(0.625, None, 0.125)})])
-    await store.keep_snapshot(POOL, Snapshot("balance", 1, Fingerprint("joint", {}), b"data"), 1)
-    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
-        assert database.execute("SELECT balance_prediction, unevenness FROM rounds").fetchall() == [(0.625, 0.125)]
-    await store.close()
+    async with opened(tmp_path / "s.db", notes_after=3600.0) as store:
+        await submit(store, Submitted(a_round()))
+        store.note([BalancePredictions({1: BalancePrediction(0.625, None, 0.125)})])
+        await store.keep_snapshot(POOL, Snapshot("balance", 1, Fingerprint("joint", {}), b"data"), 1)
+        assert sql(tmp_path / "s.db", "SELECT balance_prediction, unevenness FROM rounds") == [(0.625, 0.125)]
 
 
 async def test_a_note_that_can_never_be_stored_does_not_take_the_others_with_it(

@@ -77,7 +77,6 @@ def test_of_an_outcome_that_has_shared_parts_a_pool_takes_them_over_and_another_
         database.execute("INSERT INTO outcome.replaced VALUES ('shared')")
         database.execute("INSERT INTO outcome.shared VALUES ('a', '2.0')")
         player_rows.take_over_shared(database, POOL)
-        assert old is not None
         assert player_rows.shared(database, POOL) == SharedParts(old.version + 1, {"a": 2.0})
         assert player_rows.shared(database, "other") == old
 

@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId, Side
 from equipoise.store.connection import migrate, open_database
 from equipoise.store.migrations import MIGRATIONS
 from equipoise.store.round_rows import Record
-from tests.opened_pool import NOW
+from tests.opened_pool import NOW, played
 from tests.opened_pool import opened as opened_pool
 from tests.pools import some_rounds
 from tests.store.samples import POOL, Submitted, a_round, opened, player
@@ -41,8 +41,7 @@ async def test_each_rated_round_counts_once_for_each_participant(tmp_path: Path)
 async def test_records_outlive_the_rounds_that_retention_deletes(tmp_path: Path) -> None:
     rounds = list(some_rounds(40))
     async with opened_pool(tmp_path, "elo") as pool:
-        for record in rounds:
-            await pool.record(record, None)
+        await played(pool, rounds)
         before = await pool.store.records(POOL, EVERYBODY)
         assert await pool.store.prune_rounds(POOL, 0, NOW + 1, 30) == 30
         assert await pool.store.records(POOL, EVERYBODY) == before

@@ -20,7 +20,7 @@ from equipoise.errors import StoreMissing, StoreRefused
 from equipoise.store.connection import open_database
 from equipoise.store.store import Store
 from tests.store.disk import without_root
-from tests.store.samples import a_round, opened, record
+from tests.store.samples import a_round, opened, record, sql
 
 
 async def _refusal(path: Path) -> str:
@@ -53,8 +53,7 @@ def newer(path: Path) -> None:
 
 
 def foreign(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE players (id)")
+    sql(path, "CREATE TABLE players (id)")
 
 
 def damaged(path: Path) -> None:
@@ -126,7 +125,6 @@ def test_a_store_that_another_process_has_open_is_refused_until_that_process_end
     path = tmp_path / "s.db"
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == b"open\n"
         refusal = asyncio.run(_refusal(path))
         holder.kill()
@@ -206,8 +204,7 @@ def test_a_store_whose_log_was_removed_is_refused_until_the_index_is_removed_too
 def test_a_store_without_one_of_its_tables_or_indexes_is_refused_by_name(tmp_path: Path, lost: str) -> None:
     path = tmp_path / "s.db"
     open_database(path).close()
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(f"DROP {lost}")
+    sql(path, f"DROP {lost}")
     assert (
         refusal(path) == f"{path}: it is damaged, its {lost[:5].lower()} {lost.split()[1]} is missing: restore a backup"
     )

@@ -19,7 +19,7 @@ from equipoise.store.backups import Restorable, Restoring, back_up
 from equipoise.store.notes import Audit
 from tests.store.damage import wreck
 from tests.store.disk import NOBODY, no_file_above, small_disk
-from tests.store.samples import Submitted, a_round, opened, record, submit
+from tests.store.samples import Submitted, a_round, opened, record, sql, submit
 
 ENTRY = Audit(5.0, "console", "restore", "store", "", "backup.db")
 
@@ -31,8 +31,7 @@ async def played(path: Path, *numbers: int) -> None:
 
 
 def rounds(path: Path) -> list[str]:
-    with closing(sqlite3.connect(path)) as database:
-        return [id.rpartition("-")[2] for (id,) in database.execute("SELECT id FROM rounds ORDER BY number")]
+    return [id.rpartition("-")[2] for (id,) in sql(path, "SELECT id FROM rounds ORDER BY number")]
 
 
 def restored(store: Path, backup: Path) -> Restorable:
@@ -64,8 +63,7 @@ def test_the_backup_is_the_store_and_what_it_replaces_is_kept(state: Path) -> No
     assert (found.rounds, found.lost_rounds, found.replaces) == (2, 1, True)
     assert stat.S_IMODE((state / "s.db").stat().st_mode) == 0o600
     assert rounds(state.parent / "backup.db") == ["1", "2"]
-    with closing(sqlite3.connect(state / "s.db")) as database:
-        audit = database.execute("SELECT who, action, after FROM audit").fetchall()
+    audit = sql(state / "s.db", "SELECT who, action, after FROM audit")
     assert audit == [("console", "restore", "backup.db")]
 
 

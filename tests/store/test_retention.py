@@ -16,11 +16,11 @@ from equipoise.core.effects import RecordRound
 from equipoise.service.held import fingerprint_of
 from equipoise.service.replayed import Replayed
 from equipoise.store.notes import Audit, Decision
-from tests.opened_pool import NOW
+from tests.opened_pool import NOW, played
 from tests.opened_pool import opened as opened_pool
-from tests.pools import some_rounds, stored
+from tests.pools import recomputed, some_rounds, stored
 from tests.store.disk import fast_directory
-from tests.store.samples import POOL, SERVER, opened
+from tests.store.samples import POOL, SERVER, opened, sql
 
 WINDOW = 3
 ROUNDS = list(some_rounds(60))
@@ -30,10 +30,7 @@ LONG_AGO = NOW + 1
 
 def counts(path: Path) -> tuple[int, int]:
     """Rounds and participants that are stored."""
-    with closing(sqlite3.connect(path)) as database:
-        rounds, participants = (
-            database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("rounds", "participants")
-        )
+    rounds, participants = (sql(path, f"SELECT count(*) FROM {table}")[0][0] for table in ("rounds", "participants"))
     return rounds, participants
 
 
@@ -69,7 +66,7 @@ async def test_the_pages_of_deleted_lines_are_written_again(tmp_path: Path) -> N
 async def test_a_store_grows_no_further_once_rounds_are_pruned_as_fast_as_they_come(tmp_path: Path) -> None:
     async def play(records: list[RecordRound]) -> None:
         for record in records:
-            await pool.record(record, None)
+            await played(pool, [record])
             await pool.store.prune_rounds(POOL, WINDOW, LONG_AGO, 10)
 
     async with opened_pool(tmp_path, window=WINDOW) as pool:
@@ -96,8 +93,7 @@ def test_ratings_are_the_same_to_the_last_bit_whatever_was_pruned(pieces: list[i
                     # A restart in between: windows are read from what is left.
                     async with opened_pool(folder, system, **params) as pool:
                         await pool.store.prune_rounds(POOL, pool.system.window, LONG_AGO, piece)
-                        for record in ROUNDS[10 * number : 10 * number + 10]:
-                            await pool.record(record, None)
+                        await played(pool, ROUNDS[10 * number : 10 * number + 10])
                         crowd = await pool.store.crowd(POOL, since=None)
                 with closing(sqlite3.connect(folder / "s.db")) as database:
                     rows = "SELECT id, version, rating, rounds, visible, last_played, state FROM players ORDER BY id"
@@ -110,8 +106,7 @@ def test_ratings_are_the_same_to_the_last_bit_whatever_was_pruned(pieces: list[i
 
 async def test_a_round_that_was_stored_lately_stays_and_with_it_all_of_its_rows(tmp_path: Path) -> None:
     async with opened_pool(tmp_path, "elo") as pool:
-        for record in ROUNDS[:5]:
-            await pool.record(record, None)
+        await played(pool, ROUNDS[:5])
         before = counts(tmp_path / "s.db")
         assert await pool.store.prune_rounds(POOL, 0, NOW, 10) == 0
         assert counts(tmp_path / "s.db") == before
@@ -122,16 +117,13 @@ async def test_a_round_that_was_stored_lately_stays_and_with_it_all_of_its_rows(
 async def test_ratings_are_recomputed_from_the_rounds_that_are_left(tmp_path: Path) -> None:
     path = tmp_path / "equipoise.db"
     async with opened_pool(tmp_path, window=WINDOW) as pool:
-        for record in ROUNDS[:40]:
-            await pool.record(record, None)
+        await played(pool, ROUNDS[:40])
         await pool.store.prune_rounds(POOL, WINDOW, LONG_AGO, 25)
-        for record in ROUNDS[40:]:
-            await pool.record(record, None)
+        await played(pool, ROUNDS[40:])
         kept: list[RecordRound] = []
         await pool.store.rated_rounds(POOL, lambda record, _: kept.append(record))
-        entry = Audit(NOW, "console", "recompute", "pool main", "synelo", "synelo")
         system = ratings.create("synelo", window=WINDOW)
-        await pool.store.recompute(POOL, Replayed(system, fingerprint_of(system)), entry)
+        await recomputed(pool.store, system)
         crowd = await pool.store.crowd(POOL, since=None)
     (tmp_path / "s.db").rename(path)
     again = stored(tmp_path)

@@ -113,14 +113,13 @@ class Counted(Store):
 
 async def steps(path: Path, calls: Mapping[str, Call]) -> dict[str, int]:
     """The steps of each call, with everything that is cached in memory by an earlier one."""
-    store, found = Counted(path), {}
-    await store.open()
-    for name, call in calls.items():
-        await call(store)
-        before = store.tens
-        await call(store)
-        found[name] = 10 * (store.tens - before)
-    await store.close()
+    found = {}
+    async with opened(path, kind=Counted) as store:
+        for name, call in calls.items():
+            await call(store)
+            before = store.tens
+            await call(store)
+            found[name] = 10 * (store.tens - before)
     return found
 
 
@@ -132,29 +131,25 @@ async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: 
 
 
 async def test_a_search_of_the_decisions_takes_no_more_steps_for_a_piece_of_a_longer_log(large: Path) -> None:
-    store = Counted(large)
-    await store.open()
-    taken = []
-    for until in (None, 4_001):  # five pieces, and two
-        before = store.tens
-        assert await store.decisions_about(player(999_999), None, 5, before=until) == ([], None)
-        taken.append(store.tens - before)
-    await store.close()
+    async with opened(large, kind=Counted) as store:
+        taken = []
+        for until in (None, 4_001):  # five pieces, and two
+            before = store.tens
+            assert await store.decisions_about(player(999_999), None, 5, before=until) == ([], None)
+            taken.append(store.tens - before)
     assert taken[0] < 3 * taken[1]
 
 
 async def test_a_search_holds_the_store_for_one_piece_of_the_players_at_a_time(large: Path) -> None:
-    store = Traced(large)
-    await store.open()
-    with store.watched() as statements:
-        searching = asyncio.create_task(store.search(POOL, "player 29", 500))
-        while not store.statements:  # noqa: ASYNC110 (a tenth of a second later it would be over)
-            await asyncio.sleep(0)
-        await store.ping()  # as a round would, it comes between two pieces
-        found = await searching
-    ping = next(place for place, each in enumerate(statements) if each.startswith("BEGIN"))
-    assert any("LIKE" in each for each in statements[ping:])
-    await store.close()
+    async with opened(large, kind=Traced) as store:
+        with store.watched() as statements:
+            searching = asyncio.create_task(store.search(POOL, "player 29", 500))
+            while not store.statements:  # noqa: ASYNC110 (a tenth of a second later it would be over)
+                await asyncio.sleep(0)
+            await store.ping()  # as a round would, it comes between two pieces
+            found = await searching
+        ping = next(place for place, each in enumerate(statements) if each.startswith("BEGIN"))
+        assert any("LIKE" in each for each in statements[ping:])
 
     assert sorted(row.name for row in found if row.name) == sorted(
         f"player {number}" for number in range(LARGE.players) if f"player {number}".startswith("player 29")
@@ -163,15 +158,13 @@ async def test_a_search_holds_the_store_for_one_piece_of_the_players_at_a_time(l
 
 
 async def test_no_statement_of_the_running_daemon_reads_a_whole_table(small: Path) -> None:
-    store = Traced(small)
-    await store.open()
-    plans = []
-    for call in (*READS.values(), *WRITES.values(), *SEARCH.values()):
-        store.note([Decision(QUIET, UNTIL, "move", "3 against 1")])
-        with store.watched() as statements:
-            await call(store)
-        plans += [(line, one) for one in statements for line in await plan(store, one)]
-    await store.close()
+    async with opened(small, kind=Traced) as store:
+        plans = []
+        for call in (*READS.values(), *WRITES.values(), *SEARCH.values()):
+            store.note([Decision(QUIET, UNTIL, "move", "3 against 1")])
+            with store.watched() as statements:
+                await call(store)
+            plans += [(line, one) for one in statements for line in await plan(store, one)]
 
     assert any("SEARCH participants" in line for line, _ in plans)
     scans = [(line, one) for line, one in plans if re.match(r"SCAN (?!changed|wanted|held|json_each|CONSTANT)", line)]
@@ -194,16 +187,14 @@ async def test_a_round_of_24_writes_few_pages_though_its_players_are_strewn_over
     path, log = tmp_path / "s.db", tmp_path / "s.db-wal"
     await fill(path, Past(players=2_000, rounds=1_500, days=30.0, until=UNTIL))
     strewn = range(7, 2_000, 83)[:24]
-    store = Store(path)
-    await store.open()
-    for number in range(21):
-        if number == 1:  # the first one brings the players' rows together
-            await store._read(lambda db: db.execute("PRAGMA wal_checkpoint(RESTART)").fetchall())
-            before = await store._read(_frames)
-        one = a_round(9_000 + number, a=strewn[:12], b=strewn[12:], started_at=UNTIL + 86400 + 600 * number)
-        await store.record(POOL, [Submitted(one)], 10)
-    written = await store._read(_frames) - before
-    await store.close()
+    async with opened(path) as store:
+        for number in range(21):
+            if number == 1:  # the first one brings the players' rows together
+                await store._read(lambda db: db.execute("PRAGMA wal_checkpoint(RESTART)").fetchall())
+                before = await store._read(_frames)
+            one = a_round(9_000 + number, a=strewn[:12], b=strewn[12:], started_at=UNTIL + 86400 + 600 * number)
+            await store.record(POOL, [Submitted(one)], 10)
+        written = await store._read(_frames) - before
     assert not log.exists()
     assert written / 20 <= 55
 

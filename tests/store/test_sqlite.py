@@ -157,13 +157,11 @@ def test_new_numbers_find_each_row_of_the_store_by_its_key(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("count", [1, 24])
 async def test_a_roster_is_read_by_two_statements_however_long_it_is(tmp_path: Path, count: int) -> None:
-    store = Traced(tmp_path / "s.db")
-    await store.open()
-    for number in range(count):
-        await record(store, a_round(number, a=[2 * number], b=[2 * number + 1]))
-    with store.watched() as loaded:
-        rows = await store.players(POOL, [player(2 * number) for number in range(count)], 500)
-    await store.close()
+    async with opened(tmp_path / "s.db", kind=Traced) as store:
+        for number in range(count):
+            await record(store, a_round(number, a=[2 * number], b=[2 * number + 1]))
+        with store.watched() as loaded:
+            rows = await store.players(POOL, [player(2 * number) for number in range(count)], 500)
 
     assert [len(row.history) for row in rows.values()] == [1] * count
     assert len(loaded) == 2

@@ -15,7 +15,7 @@ from equipoise.core.model import RoundId
 from equipoise.errors import StoreError
 from equipoise.store.notes import Audit
 from equipoise.store.past import VoidStrike
-from tests.opened_pool import opened
+from tests.opened_pool import opened, played
 from tests.service.test_corrections import InThisProcess
 from tests.store.samples import SERVER, a_round, player, until
 
@@ -43,9 +43,7 @@ async def test_calls_fail_at_once_while_many_rounds_are_rewritten(
 ) -> None:
     monkeypatch.setattr("equipoise.store.store.LARGE", 1)
     async with opened(tmp_path, kind=Writing) as pool:
-        assert isinstance(pool.store, Writing)
-        for number in range(4):
-            await pool.record(a_round(number), None)
+        await played(pool, map(a_round, range(4)))
         pool.store.begun.clear()
         pool.store.go_on.clear()
         strike = VoidStrike(SERVER, RoundId("1763622000123-1"))

@@ -18,7 +18,7 @@ from equipoise.store.notes import SessionMemory
 from equipoise.store.player_rows import PlayerRow, SharedParts
 from equipoise.store.round_rows import RatedRound
 from equipoise.store.store import Store
-from tests.store.disk import filled, no_file_above, small_disk
+from tests.store.disk import filled, small_disk
 from tests.store.failing import locked
 from tests.store.samples import SERVER, Submitted, a_round, opened, player, record, submit
 
@@ -27,17 +27,6 @@ async def _nothing_was_written(store: Store) -> None:
     assert await store.players("main", [player(1)], 500) == {}
     assert await store.predictions("main", 10) == []
     assert await store.memory(SERVER) is None
-
-
-async def test_a_locked_store_takes_no_round_but_can_be_read(tmp_path: Path) -> None:
-    async with opened(tmp_path / "s.db") as store:
-        with locked(tmp_path / "s.db"):
-            with pytest.raises(StoreError, match="locked"):
-                await record(store, a_round(), memory=b"memory")
-            await _nothing_was_written(store)
-        stored = await record(store, a_round())
-
-    assert not stored.again
 
 
 NUMBERS = "WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT {})"
@@ -117,19 +106,6 @@ async def test_a_locked_store_can_be_opened_later(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_file_that_may_not_grow_takes_no_round_and_stays_whole(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    async with opened(path) as store:
-        with no_file_above(path.with_name("s.db-wal").stat().st_size):
-            with pytest.raises(StoreError):
-                await record(store, a_round(), memory=b"memory")
-            await _nothing_was_written(store)
-        stored = await record(store, a_round())
-
-    assert not stored.again
-    assert _is_whole(path)
-
-
 async def test_a_disk_that_is_full_at_the_start_is_named(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         async with opened(disk / "s.db"):
@@ -146,10 +122,3 @@ async def test_data_that_no_store_could_take_is_the_scripts_fault(tmp_path: Path
         with pytest.raises(ScriptError, match="cannot be stored"):
             await record(store, a_round(started_at=float("nan"), winner=Side.B))
         await _nothing_was_written(store)
-
-
-def _is_whole(path: Path) -> bool:
-    database = sqlite3.connect(path)
-    (verdict,) = database.execute("PRAGMA integrity_check").fetchone()
-    database.close()
-    return bool(verdict == "ok")
