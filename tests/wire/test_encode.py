@@ -166,16 +166,14 @@ def test_a_scramble_due_whatever_happens_is_due_if_any() -> None:
     assert json.loads(encode_reply(Reply(due_if=always)))["due_if"] == ["any"]
 
 
-def test_a_rating_is_written_as_a_float() -> None:
-    assert b'"rating":1000.0' in encode_reply(Reply(summaries=(PlayerSummary(PlayerId("1"), 1000),)))
-
-
-def test_skills_by_side_and_as_a_commander_are_written_where_the_system_has_them() -> None:
+def test_a_rating_is_a_float_and_skills_by_side_and_as_a_commander_are_written_where_the_system_has_them() -> None:
     own = SkillEstimate(1100.0, 300.0)
     sides = {"marines": SkillEstimate(1250.0, 340.0), "aliens": SkillEstimate(950.0, 340.0)}
     skills = Skills(own, SkillEstimate(150.0, 150.0), sides, SkillEstimate(900.0, 490.0))
     plain, sided = PlayerSummary(PlayerId("1"), 1000), PlayerSummary(PlayerId("2"), 1100, skills=skills)
-    first, second = json.loads(encode_reply(Reply(summaries=(plain, sided)), NS2))["players"]
+    sent = encode_reply(Reply(summaries=(plain, sided)), NS2)
+    first, second = json.loads(sent)["players"]
+    assert b'"rating":1000.0' in sent
     assert "skills" not in first
     assert second["skills"] == {"marines": 1250.0, "aliens": 950.0, "commander": 900.0}
 
@@ -185,16 +183,10 @@ def test_a_stale_batch_gets_a_refusal_with_its_rounds() -> None:
     assert (sent["ok"], sent["error"]["code"], sent["rounds"]) == (False, "stale", {"1-4": "stored"})
 
 
-def test_a_refusal_names_the_path_only_where_there_is_one() -> None:
-    assert json.loads(encode_refusal("schema", "no", "$.seq"))["error"] == {
-        "code": "schema",
-        "message": "no",
-        "path": "$.seq",
-    }
+def test_a_refusal_names_the_path_only_where_there_is_one_and_quotes_little_and_only_valid_unicode() -> None:
+    refusal = {"code": "schema", "message": "no", "path": "$.seq"}
+    assert json.loads(encode_refusal(*refusal.values()))["error"] == refusal
     assert json.loads(encode_refusal("busy", "later"))["error"] == {"code": "busy", "message": "later"}
-
-
-def test_a_refusal_quotes_little_of_the_request_and_only_valid_unicode() -> None:
     sent = encode_refusal("schema", "Invalid value '\ud800" + "x" * 200_000, "$.\udfff")
     assert json.loads(sent)["error"]["path"] == "$.?"
     assert len(sent) < 1024
