@@ -29,16 +29,21 @@ def started(scene: Start, **options: Any) -> tuple[Scene, Client, Client]:
     return one, marines[0], aliens[0]
 
 
-def test_the_servers_console_may_everything(scene: Start) -> None:
-    one, _, _ = started(scene)
-    for line in ("sv_eq_status", "sv_eq_shuffle next", "sv_eq_choice", "sv_eq_set M2 1700", "sv_eq_reset 201"):
-        assert one.game.console(line)
+def test_the_servers_console_may_everything_and_names_with_blanks_need_no_quotes(scene: Start) -> None:
+    one, ann, _ = started(scene)
+    one.game.connect(301, "Zoe the 2nd")
+    one.game.run(1)
+    for line in ("status", "shuffle next", "choice", 'set "Zoe the 2nd" 1500', "set Zoe the 2nd 1600", "reset Zoe the"):
+        assert one.game.console(f"sv_eq_{line}")
+    ann.console('eq friend "Zoe the 2nd"')
     assert [(event["words"], event["by"], event["admin"]) for event in commands(one)] == [
         (["status"], "", True),
         (["shuffle", "next"], "", True),
         (["choice"], "", True),
-        (["set", steam(102), "1700"], "", True),
-        (["reset", steam(201)], "", True),
+        (["set", steam(301), "1500"], "", True),
+        (["set", steam(301), "1600"], "", True),
+        (["reset", steam(301)], "", True),
+        (["friend", steam(301)], "101", False),
     ]
 
 
@@ -105,21 +110,18 @@ def test_other_chat_is_no_command(scene: Start, text: str) -> None:
     assert bob.chat[-1] == text
 
 
-def test_a_secret_choice_typed_in_chat_is_not_taken_where_others_read_it(scene: Start) -> None:
-    one, ann, bob = started(scene)
+@pytest.mark.parametrize("shine", ["none", "outside"])
+def test_a_secret_choice_typed_in_chat_is_not_taken_where_others_read_it_and_with_shine_they_do_not(
+    scene: Start, shine: str
+) -> None:
+    one, ann, bob = started(scene, shine=shine)
     ann.says("!eq choose marines")
-    assert commands(one) == []
-    assert "eq choose" in ann.chat[-1]
-    assert not any("Type it" in line for line in bob.chat)
+    taken = [{"words": ["choose", "marines"], "by": "101", "admin": False}] if shine == "outside" else []
+    assert commands(one) == taken
+    assert ("eq choose" in " ".join(ann.chat[-1:])) == (shine == "none")
+    assert not any("Type it" in line or (shine == "outside" and "choose" in line) for line in bob.chat)
     ann.console("eq choose aliens")
-    assert commands(one) == [{"words": ["choose", "aliens"], "by": "101", "admin": False}]
-
-
-def test_with_shine_a_secret_choice_in_chat_reaches_the_daemon_and_no_other_player(scene: Start) -> None:
-    one, ann, bob = started(scene, shine="outside")
-    ann.says("!eq choose marines")
-    assert commands(one) == [{"words": ["choose", "marines"], "by": "101", "admin": False}]
-    assert not any("choose" in line for line in bob.chat)
+    assert commands(one) == [*taken, {"words": ["choose", "aliens"], "by": "101", "admin": False}]
 
 
 def test_a_player_chooses_a_language_and_keeps_it_over_a_map_change(scene: Start) -> None:
@@ -153,8 +155,10 @@ def test_a_long_text_is_split_where_the_game_would_cut_it(scene: Start) -> None:
     assert all(len(piece.encode()) <= 120 and "�" not in piece for piece in pieces)
 
 
-def test_an_answer_to_the_console_is_in_the_servers_log(scene: Start) -> None:
-    one, ann, _ = started(scene)
+@pytest.mark.parametrize("shine", ["none", "outside"])
+def test_an_answer_to_the_console_is_in_the_servers_log(scene: Start, shine: str) -> None:
+    """Shine keeps what is printed."""
+    one, ann, _ = started(scene, shine=shine)
     text = {"phrase": "Equipoise_SetDone", "args": ["@" + steam(102), "1500", "1700"]}
     one.daemon.orders = [{"kind": "tell", "id": "", "lines": [text]}]
     one.game.run(2)
@@ -258,19 +262,3 @@ def test_a_name_is_one_players_or_none(scene: Start, typed: str, account: int | 
     ann.console(f"eq friend {typed}")
     found = [event["words"] for event in commands(one)]
     assert found == ([] if account is None else [["friend", steam(account)]])
-
-
-def test_admins_and_players_name_players_whose_names_have_blanks(scene: Start) -> None:
-    one, marine, _ = started(scene)
-    one.game.connect(301, "Zoe the 2nd")
-    one.game.run(1)
-    one.game.console('sv_eq_set "Zoe the 2nd" 1500')
-    one.game.console("sv_eq_set Zoe the 2nd 1600")
-    one.game.console("sv_eq_reset Zoe the")
-    marine.console('eq friend "Zoe the 2nd"')
-    assert [event["words"] for event in commands(one)] == [
-        ["set", steam(301), "1500"],
-        ["set", steam(301), "1600"],
-        ["reset", steam(301)],
-        ["friend", steam(301)],
-    ]
