@@ -68,14 +68,6 @@ class Evening:
         for player in players:
             self.game.command(player, "joinclass soldier")
 
-    def seat_alone(self, name: str, side: str = "auto") -> Player:
-        """A player joins while the daemon does not answer: held for a second, placed, then asked for a class."""
-        player = self.game.connect(name)
-        self.game.join(player, side)
-        self.game.advance(2.5)
-        self.game.command(player, "joinclass soldier")
-        return player
-
     def rate(self, **ratings: float) -> None:
         """Set ratings as an admin, by player name."""
         for player in self.game.humans():

@@ -70,27 +70,3 @@ def test_enough_voices_open_a_menu_and_enough_votes_scramble_at_the_next_round_s
     assert set(evening.side(RED)) != before
     assert [one["reason"] for one in evening.decisions("scramble")][-1] == "the players voted for it"
     assert any("the players voted for it" in line for line in first.chat)
-
-
-def test_a_vote_that_passes_early_in_the_round_scrambles_at_once_on_the_games_own_panel(
-    new_evening: NewEvening,
-) -> None:
-    evening = stacked(new_evening)
-    game, votes = evening.game, evening.game.sm.native_votes
-    votes.load()
-    first, *_ = game.humans()
-    before = set(evening.side(RED))
-    for player in list(game.humans())[:3]:
-        game.command(player, "callvote ScrambleTeams")
-        evening.wait(1.0)
-    assert set(votes.shown.values()) == {"Balance the teams now?"}
-    assert len(votes.shown) == 8
-    for player in game.humans():
-        votes.choose(player.index, "Yes")
-    assert votes.told[first.index] == ["The vote passed: 8 of 8 for balanced teams."]
-    evening.wait(2.0)
-    assert game.rounds.live
-    assert set(evening.side(RED)) != before
-    assert any("Teams are balanced (the players voted for it)" in line or "New teams" in line for line in first.chat)
-    assert not any(PENDING in line for line in first.chat)
-    assert game.ballots.called == []
