@@ -62,60 +62,15 @@ def spans(player: dict[str, Any]) -> list[tuple[str, str, float, float]]:
     return [(span["side"], span["role"], span["from"], span["to"]) for span in player["spans"]]
 
 
-def test_every_way_in_and_out_of_a_side_and_the_chair_begins_or_ends_a_span_and_who_left_is_marked() -> None:
-    recorded = Recorded(
-        {str(n): place(team) for n, team in enumerate((1, 0, 1, 1, 2, 1), 1)} | {"7": place(2, "commander")}
-    )
-    recorded.role("1", "commander", 60)
-    recorded.role("1", "commander", 70)
-    recorded.disconnect("4", 100)
-    recorded.disconnect("6", 100)
-    recorded.enter("3", 2, 100)
-    recorded.enter("7", 2, 100)  # the same side again
-    recorded.enter("6", 0, 130)
-    recorded.enter("6", 1, 150)
-    recorded.enter("2", 2, 200)
-    recorded.leave("5", 200)
-    recorded.enter("3", 1, 250)
-    recorded.role("1", "field", 300)
-    players, seconds = recorded.finish(600.5)
-    assert seconds == 600.5
-    assert {player_id: spans(player) for player_id, player in players.items()} == {
-        "1": [("marines", "field", 0, 60), ("marines", "commander", 60, 300), ("marines", "field", 300, 600.5)],
-        "2": [("aliens", "field", 200, 600.5)],
-        "3": [("marines", "field", 0, 100), ("aliens", "field", 100, 250), ("marines", "field", 250, 600.5)],
-        "4": [("marines", "field", 0, 100)],
-        "5": [("aliens", "field", 0, 200)],
-        "6": [("marines", "field", 0, 100), ("marines", "field", 150, 600.5)],
-        "7": [("aliens", "commander", 0, 600.5)],
-    }
-    assert [player_id for player_id, player in players.items() if player["left"]] == ["4"]
-    assert {player_id for player_id, player in players.items() if player["side"] == "aliens"} == {"2", "5", "7"}
-
-
-def test_a_look_closes_and_opens_what_calls_missed() -> None:
+def test_a_look_closes_and_opens_what_calls_missed_and_a_call_that_says_nothing_new_changes_nothing() -> None:
     recorded = Recorded({"7": place(1, "commander"), "8": place(2), "9": place(1)})
+    recorded.enter("7", 1, 20)
     recorded.look({"7": place(1), "8": place(3), "10": place(2)}, 50)
     players, _ = recorded.finish(600)
     assert spans(players["7"]) == [("marines", "commander", 0, 50), ("marines", "field", 50, 600)]
     assert spans(players["8"]) == [("aliens", "field", 0, 50)]
     assert (players["9"]["left"], spans(players["9"])) == (True, [("marines", "field", 0, 50)])
     assert spans(players["10"]) == [("aliens", "field", 50, 600)]
-
-
-def test_bots_are_in_the_lineup_and_have_spans_like_people() -> None:
-    recorded = Recorded({"7": place(1), "bot:1": place(2), "8": place(0)})
-    recorded.enter("bot:2", 1, 10)
-    recorded.role("bot:2", "commander", 60)
-    recorded.disconnect("bot:1", 120)
-    players, _ = recorded.finish(600)
-    assert set(players) == {"7", "bot:1", "bot:2"}
-    assert spans(players["bot:1"]) == [("aliens", "field", 0, 120)]
-    assert spans(players["bot:2"]) == [("marines", "field", 10, 60), ("marines", "commander", 60, 600)]
-    assert MODULES.call(recorded.record.Lineup, recorded.record) == [
-        {"id": "7", "side": "marines"},
-        {"id": "bot:1", "side": "aliens"},
-    ]
 
 
 def test_a_pause_adds_nothing() -> None:

@@ -128,6 +128,11 @@ def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(scene: Start
         "301": [("aliens", "field", 10, 60)],
     }
     assert {line["id"] for line in event["players"] if line.get("left")} == {"204"}
+    assert {line["id"] for line in event["players"] if line["side"] == "aliens"} == {
+        "103",
+        *map(str, range(201, 205)),
+        "301",
+    }
     assert (event["winner"], event.get("partial", False), round(event["seconds"])) == ("marines", False, 60)
     assert len(event["lineup"]) == 8
 
