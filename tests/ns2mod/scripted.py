@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
+import pytest
+
 from equipoise.errors import ScriptError
 from equipoise.wire.codec import decode_batch
 from tests.ns2mod.rig import Client, Game
@@ -172,3 +174,9 @@ class Scene:
         self.game.start_round()
         self.game.run(0.5)
         return sides
+
+
+Start = Callable[..., Scene]
+"""What the fixture `scene` is."""
+SHINES = pytest.mark.parametrize("shine", ["none", "outside", "inside"])
+"""Without Shine, and Shine's wrap of JoinTeam outside or inside of the mod's."""

@@ -22,6 +22,8 @@ SIDES = {"a": "marines", "b": "aliens", None: "none"}
 PEOPLE = "abcdefghij"
 STACKED = {"c": 3100.0, "e": 3000.0, "g": 2900.0, "i": 3000.0, "d": 400.0, "f": 400.0, "h": 400.0, "j": 400.0}
 """Ratings with which the marines (a, c, e, g, i) are far stronger; a and b, who do, are alike."""
+QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
+"""Only what the test does changes the sides."""
 SETTLE_SECONDS = 1.0
 """Of the game: the mod looks at everybody four times a second and posts what is new in the same frame."""
 
@@ -148,9 +150,11 @@ class Evening:
         return [one for one in reversed(found) if not kinds or one["kind"] in kinds]
 
 
-def stacked(
-    new_evening: Callable[..., Evening], settings: str = "", **options: object
-) -> tuple[Evening, dict[str, Client]]:
+NewEvening = Callable[..., Evening]
+"""What the fixture `new_evening` is."""
+
+
+def stacked(new_evening: NewEvening, settings: str = "", **options: object) -> tuple[Evening, dict[str, Client]]:
     """Ten players, the strong ones all on the marines."""
     evening = new_evening(settings, **options)
     people = evening.seat(*PEOPLE)

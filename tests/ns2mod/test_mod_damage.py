@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +10,8 @@ import pytest
 
 from tests.ns2mod.conftest import MOD
 from tests.ns2mod.rig import Client, Game
-from tests.ns2mod.scripted import Scene, assign
+from tests.ns2mod.scripted import Scene, Start, assign
 
-Start = Callable[..., Scene]
 FILES = sorted(path.relative_to(MOD).as_posix() for path in (MOD / "lua").rglob("*.*"))
 ENTRY, ROOT = "lua/entry/Equipoise.entry", "lua/equipoise/load.lua"
 ACTING = {f"lua/equipoise/{name}.lua" for name in ("texts", "engine/joins", "engine/orders", "engine/chat")}

@@ -18,7 +18,6 @@ from equipoise.wire.codec import cache as encode_cache
 from tests.ns2mod.modules import FOLDER, Modules
 
 STATES = ("NotStarted", "WarmUp", "PreGame", "Countdown", "Started", "Team1Won", "Team2Won", "Draw")
-QUIET = ("NotStarted", "WarmUp")
 
 
 class Policy:

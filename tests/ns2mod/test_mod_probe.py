@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.ns2mod.scripted import Scene
-
-Start = Callable[..., Scene]
+from tests.ns2mod.scripted import Scene, Start
 
 
 def probed(one: Scene, command: str = "sv_eq_probe") -> list[str]:

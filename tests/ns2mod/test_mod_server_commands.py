@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,7 @@ import pytest
 
 from equipoise.core.commands import COMMANDS
 from tests.ns2mod.rig import Client, write_mod
-from tests.ns2mod.scripted import Scene, steam
-
-Start = Callable[..., Scene]
+from tests.ns2mod.scripted import Scene, Start, steam
 
 
 def commands(one: Scene) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,7 @@ import pytest
 from equipoise.game.peers import NUDGE
 from tests.ns2mod.conftest import MOD
 from tests.ns2mod.rig import Game
-from tests.ns2mod.scripted import Scene, assign
-
-Start = Callable[..., Scene]
+from tests.ns2mod.scripted import Start, assign
 
 
 def test_a_round_that_ends_while_the_daemon_is_dead_is_reported_when_it_is_back(scene: Start) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,9 +10,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.power import Change, Disk
-from tests.ns2mod.scripted import Scene
-
-Start = Callable[..., Scene]
+from tests.ns2mod.scripted import Scene, Start
 
 
 def spans(event: dict[str, Any]) -> dict[str, list[tuple[str, str, float, float]]]:

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ns2mod.rig import Client
-from tests.ns2mod.scripted import Scene, assign, steam
-
-Start = Callable[..., Scene]
-SHINES = pytest.mark.parametrize("shine", ["none", "outside", "inside"])
+from tests.ns2mod.scripted import SHINES, Start, assign, steam
 
 RED, BLU = [101, 202, 203], [201, 102, 103]
 

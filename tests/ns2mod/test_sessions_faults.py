@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import equipoise
-from tests.ns2mod.sessions import ALIENS, MARINES, MOD, Evening, stacked
-
-NewEvening = Callable[..., Evening]
-QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
+from tests.ns2mod.sessions import ALIENS, MARINES, MOD, QUIET, NewEvening, stacked
 
 
 def test_without_the_daemon_a_shuffle_that_is_due_is_made_from_the_cache(new_evening: NewEvening) -> None:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 
 import pytest
 
 from tests.daemons import ran
 from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, Evening
-
-NewEvening = Callable[..., Evening]
-QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
-"""Only what the test does changes the sides."""
+from tests.ns2mod.sessions import ALIENS, MARINES, QUIET, Evening, NewEvening
 
 
 def commander(evening: Evening, client: Client) -> float:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, PEOPLE, Evening, fair, stacked
+from tests.ns2mod.sessions import ALIENS, MARINES, PEOPLE, NewEvening, fair, stacked
 
-NewEvening = Callable[..., Evening]
 BY_HAND = "[shuffle]\nat_round_start = false\n"
 QUIET = f"[autobalance]\nenabled = false\n{BY_HAND}choice_seconds = 300.0\n"
 

@@ -6,18 +6,13 @@ Each has a test here, whose name has its number, or elsewhere (`ELSEWHERE`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, Evening, steam_id
+from tests.ns2mod.sessions import ALIENS, MARINES, QUIET, Evening, NewEvening, steam_id
 
-NewEvening = Callable[..., Evening]
-QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
-"""Only what the test does changes the sides."""
-DIRECT = {"switches_sides_directly": True}
 SITUATIONS = 25
 ELSEWHERE = {
     1: (  # cheats at any time of a round; what they start

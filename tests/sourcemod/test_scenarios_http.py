@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.sourcemod.peer import Peer, Then, answer
-from tests.sourcemod.rig import Game, Plugin
+from tests.sourcemod.rig import Game
+from tests.sourcemod.scenarios import Script
 
-Script = Callable[..., Plugin]
 Ask = Callable[..., list[str]]
 
 CLIENT = """

@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, UNASSIGNED, State
 from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.scenarios import running
-
-Script = Callable[..., Plugin]
+from tests.sourcemod.scenarios import Script, running
 
 LISTENER = """
     public void OnPluginStart()

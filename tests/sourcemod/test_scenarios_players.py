@@ -1,15 +1,12 @@
 """Scenarios 18, 19, 21, 28 to 30, 33 to 35 and 39: lives, moves, respawns and idling, as the game's source has them."""
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, DYING, RED, SPECTATOR, UNASSIGNED, State, Value
 from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.scenarios import running
+from tests.sourcemod.scenarios import Script, running
 
-Script = Callable[..., Plugin]
 Event = tuple[str, dict[str, Value]]
 
 MOVER = """

@@ -9,16 +9,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.daemons import RealDaemon, ran
 from tests.sourcemod.rig import Game
 from tests.sourcemod.rig.game import play
 from tests.sourcemod.rig.game.facts import BLU, RED
 from tests.sourcemod.rig.game.players import Player
 from tests.sourcemod.sessions import Evening, NewEvening
-
-pytestmark = pytest.mark.slow
 
 PARTED = re.compile(r"To keep the teams even, you and (\w+) are on different sides this time\.")
 CHANCE = re.compile(r"Win chance of RED: (\d+) %")

@@ -12,8 +12,6 @@ from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, SPECTATOR, State
 from tests.sourcemod.sessions import Evening, NewEvening, leave, live
 
-pytestmark = pytest.mark.slow
-
 GENERIC, KICK = 1 << 1, 1 << 2
 
 """The flags b and c of SourceMod."""

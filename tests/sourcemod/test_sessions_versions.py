@@ -14,7 +14,6 @@ from tests.sourcemod.rig import Game
 from tests.sourcemod.rig.compile import compile_plugin
 from tests.sourcemod.sessions import Evening
 
-pytestmark = pytest.mark.slow
 ROOT_FLAG = 1 << 14
 NewEvening = Callable[[str, str], Evening]
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.sourcemod.rig.game.facts import BLU, RED
 from tests.sourcemod.rig.game.players import Player
 from tests.sourcemod.sessions import Evening, NewEvening
-
-pytestmark = pytest.mark.slow
 
 
 def stacked(new_evening: NewEvening, settings: str = "") -> Evening:
