@@ -73,8 +73,3 @@ def test_random_teams_have_everybody_anywhere_and_are_led_by_one_who_likes_to() 
 def test_the_demos_pool_is_a_new_installations(tmp_path: Path) -> None:
     write_new(tmp_path, [NewServer("ns2-1", game="ns2")])
     assert tomllib.loads((tmp_path / "config.toml").read_text())["pool"]["main"] == tomllib.loads(NEW_POOL)
-
-
-def test_a_seed_makes_the_same_people_again() -> None:
-    assert people(Random(5), 12) == people(Random(5), 12)
-    assert people(Random(5), 12) != people(Random(6), 12)

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from equipoise.cli import main
+from tests.demo.test_demo import run
 
 pytestmark = pytest.mark.slow
 
 SHORT = ("--game", "ns2", "--rounds", "8", "--speed", "0")
-
-
-def run(temporary: Path, *options: str) -> Result:
-    """A demo in this process, so that its temporary files can be counted; its daemon is a process in any case."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", str(temporary))
-        return CliRunner(env={"COLUMNS": "100"}).invoke(main, ["demo", *options])
 
 
 SIDE = "(Marines|Aliens)"

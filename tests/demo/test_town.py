@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -19,17 +17,18 @@ import pytest
 from click.testing import CliRunner
 
 from equipoise.cli import main
-
-MAIN = "from equipoise.cli import main; main()"
+from tests.demo.test_demo import command, environment
 
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], IO[str], str]]:
     """The process, its output after its head, and the login link that stands in its first line."""
-    command = [sys.executable, "-c", MAIN, "demo", "--serve", *options]
-    environment = {**os.environ, "TMPDIR": str(folder), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command("--serve", *options),
+        env=environment(folder, PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as demo:
         try:
             assert demo.stdout is not None

@@ -73,29 +73,28 @@ def test_every_size_is_split_exactly(daemon: Daemon) -> None:
         assert sorted(split["a"] + split["b"] + split["bench"]) == list(range(8))
         assert abs(split["difference"]) == best(split["k"])
         assert split["optimal"] is True
+        assert split["gap"] == {"points": 0, "bench_cost": 0, "moves": 0}
 
 
-def test_the_win_probability_is_that_of_the_pool(daemon: Daemon) -> None:
-    (split,) = solve(daemon, ratings=[1800, 1500, 1400, 1000], pinned={"0": "a", "1": "a"}, size=2)
+UNEVEN: dict[str, Any] = {"ratings": [1800, 1500, 1400, 1000], "pinned": {"0": "a", "1": "a"}, "size": 2}
+
+
+def test_of_ratings_the_chance_is_the_pools_without_an_interval_and_so_is_the_evenness(daemon: Daemon) -> None:
+    (split,) = solve(daemon, **UNEVEN)
     assert split["difference"] == 900
     assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
-
-
-def test_a_system_that_predicts_by_players_alone_goes_by_ratings_that_are_sent(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"ratings": [1800, 1500, 1400, 1000], "pinned": {"0": "a", "1": "a"}, "size": 2}
-    with running(tmp_path, CONFIG.replace(ALONE, 'balance = "joint"')) as daemon:
-        (split,) = solve(daemon, **asked)
-        (far,) = solve(daemon, **(asked | {"ratings": [1e9, 1e9, 0, 0]}))
-    assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
-    assert split["unevenness"] == pytest.approx(split["win_probability"] - 0.5)
-    assert far["win_probability"] == 1.0
-
-
-def test_ratings_have_no_interval_and_their_evenness_is_that_of_the_chance(daemon: Daemon) -> None:
-    (split,) = solve(daemon, ratings=[1800, 1500, 1400, 1000], pinned={"0": "a", "1": "a"}, size=2)
     assert (split["low"], split["high"]) == (None, None)
     assert split["unevenness"] == pytest.approx(split["win_probability"] - 0.5)
     assert split["evenness"] == pytest.approx(1 - 2 * split["unevenness"])
+
+
+def test_a_system_that_predicts_by_players_alone_goes_by_ratings_that_are_sent(tmp_path: Path) -> None:
+    with running(tmp_path, CONFIG.replace(ALONE, 'balance = "joint"')) as daemon:
+        (split,) = solve(daemon, **UNEVEN)
+        (far,) = solve(daemon, **(UNEVEN | {"ratings": [1e9, 1e9, 0, 0]}))
+    assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
+    assert split["unevenness"] == pytest.approx(split["win_probability"] - 0.5)
+    assert far["win_probability"] == 1.0
 
 
 @pytest.mark.parametrize("preferring", [False, True])
@@ -134,11 +133,6 @@ def test_within_the_tolerance_the_cheapest_bench_and_then_the_fewest_moves_win(d
     assert (set(split["a"]), set(split["b"])) == ({0, 1, 2, 3}, {4, 5, 6, 7})
     (split,) = solve(daemon, ratings=RATINGS, size=3, tolerance=0.5, bench_cost={str(n): 1 for n in range(6)})
     assert set(split["bench"]) == {6, 7}
-
-
-def test_what_is_proven_has_no_gap(daemon: Daemon) -> None:
-    for split in solve(daemon, ratings=RATINGS):
-        assert split["gap"] == {"points": 0, "bench_cost": 0, "moves": 0}
 
 
 def crowd(players: int) -> dict[str, Any]:
