@@ -266,6 +266,7 @@ def test_scrambles_and_equal_sides_are_as_good_as_the_best_of_all() -> None:
             continue
         assert set(solved.split.bench) == set(exact.split.bench), "variance benches no player"
         possible = of_those_who_play(ask, solved.split.bench)
+        assert solved.split in possible, "bots stay"
         assert answer(ask, system) == solved
         if ask.purpose is Purpose.SCRAMBLE:
             missed += cost_of(system, solved.split) > cost_of(system, scrambled(ask, possible, system)) + HALF_A_POINT

@@ -318,7 +318,7 @@ def _beside_commanders(ask: CacheSplits, system: System[Any]) -> tuple[tuple[Ent
     commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
     others = tuple(entry for entry in ask.entries if entry.id not in commanders)
     a, b = ([entry.id for entry in ask.entries if (entry.side is Side.B) is on_b] for on_b in (False, True))
-    part = even_difference(system, ask.context, a, b, commanders) / max(1, len(others))
+    part = even_difference(system, ask.context, a, b, commanders) / len(others)
     on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in others])
     return others, ([value - part for value in on_a], [value + part for value in on_b])
 

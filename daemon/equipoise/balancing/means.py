@@ -222,5 +222,5 @@ def can_leave(entries: Iterable[Entry], each_way: int) -> int:
 
 def leave(entries: Iterable[Entry], a: Collection[PlayerId], each_way: int) -> bool:
     """Return whether so many players leave each side, and as many do not, with these on A and all others on B."""
-    stay = Counter((entry.side, (entry.side is Side.A) is (entry.id in a)) for entry in entries)
-    return all(stay[side, destination] >= each_way for side in Side for destination in (True, False))
+    counts = Counter((entry.side, entry.id in a) for entry in entries)
+    return all(counts[side, on_a] >= each_way for side in Side for on_a in (True, False))
