@@ -20,19 +20,15 @@ import math
 import os
 import random
 import re
-import socket
-import threading
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import aiohttp
 import msgspec
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 import equipoise
 from equipoise.config import Webhook
@@ -101,7 +97,7 @@ class Webhooks:
         self._notices, self._file = notices, directory / FILE
         self.clock, self.sleep, self.seconds = clock, sleep, timeout_seconds
         self.session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(resolver=_Resolver(), force_close=True),
+            connector=aiohttp.TCPConnector(resolver=aiohttp.ThreadedResolver(), force_close=True),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=timeout_seconds),
             # Discord's documentation asks for this form. Nothing is unpacked: 64 KB may unpack to 64 MB.
@@ -394,29 +390,3 @@ def _read(file: Path) -> dict[str, MessageId]:
     with suppress(OSError, msgspec.MsgspecError, ValueError):
         return msgspec.json.decode(read_small(file), type=dict[str, MessageId])
     return {}
-
-
-class _Resolver(AbstractResolver):
-    """Looks names up in threads that the daemon's end does not wait for, as it does for those of the event loop."""
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """Return the addresses of a name; OSError: it has none."""
-        found = Future[list[Any]]()
-        found.set_running_or_notify_cancel()  # from here on the daemon's end can only leave it alone
-
-        def look_up() -> None:
-            try:
-                found.set_result(socket.getaddrinfo(host, port, family, socket.SOCK_STREAM))
-            except (OSError, UnicodeError):
-                found.set_exception(OSError("the name is not found"))
-
-        threading.Thread(target=look_up, name="webhook name", daemon=True).start()
-        return [
-            ResolveResult(hostname=host, host=str(address[0]), port=port, family=kind, proto=protocol, flags=0)
-            for kind, _, protocol, _, address in await asyncio.wrap_future(found)
-        ]
-
-    async def close(self) -> None:
-        """Do nothing: a look-up under way ends by itself."""

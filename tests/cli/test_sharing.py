@@ -356,6 +356,7 @@ def test_a_daemon_does_not_start_with_a_wrong_database_and_says_in_one_line_what
         (lambda: good, "hunter2", "correct the role in the URL or its password"),
         (lambda: postgres.url("nowhere"), PASSWORD, "create the database, or correct its name in the URL"),
         (lambda: postgres.url("postgres", host="db.invalid"), PASSWORD, "correct the host in the URL"),
+        (lambda: postgres.url("postgres", host="db..invalid"), PASSWORD, "correct the host in the URL"),
         (lambda: f"{good}?sslmode=require", PASSWORD, "set sslmode and sslrootcert in the URL to what the server has"),
         (lambda: fresh(horses), PASSWORD, "give Equipoise a database of its own"),
         (lambda: fresh(newer), PASSWORD, upgrade),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.service import event_loop
-from equipoise.service.event_loop import AT_ONCE, PATIENCE, LoopWatch, Precedence
+from equipoise.service.event_loop import AT_ONCE, PATIENCE, Loop, LoopWatch, Precedence
 from equipoise.service.metrics import Metrics
 
 LAG = "equipoise_loop_lag_seconds"
@@ -289,3 +290,36 @@ def test_one_at_a_time_has_a_turn_for_what_is_long_in_another_thread() -> None:
         return max(await asyncio.gather(*(read(lambda: asyncio.sleep(0.001)) for _ in range(10))))
 
     assert asyncio.run(most()) == 0
+
+
+def test_names_that_a_silent_resolver_does_not_find_hold_up_neither_other_work_nor_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answered = threading.Event()
+
+    def silent(*_: object, **_hints: object) -> None:
+        answered.wait(120)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        names = [asyncio.create_task(loop.getaddrinfo("db.example.org", 5432)) for _ in range(40)]
+        assert await asyncio.wait_for(asyncio.to_thread(os.getpid), 60) == os.getpid()
+        assert not any(name.done() for name in names)
+
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(main())
+    assert not answered.is_set()
+    answered.set()
+
+
+def test_what_can_be_no_name_is_a_name_that_is_not_known() -> None:
+    async def main() -> None:
+        with pytest.raises(socket.gaierror) as caught:
+            await asyncio.get_running_loop().getaddrinfo("db..example.org", 5432)
+        assert caught.value.errno == socket.EAI_NONAME
+
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(main())

@@ -56,12 +56,14 @@ def serve(path: Path, new_store: bool) -> None:
     from equipoise import app
     from equipoise.config import STORE, load
     from equipoise.service import log_lines
+    from equipoise.service.event_loop import Loop
 
     os.umask(PRIVATE)
     try:
         config = load(path, os.environ)
         log_lines.set_up(config.log.level, config.log.format)
-        asyncio.run(app.serve(config, new_store=new_store))
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            runner.run(app.serve(config, new_store=new_store))
     except StoreDamaged as error:
         stop(f"{config.directory / STORE}: {error}")
     except (ConfigError, StoreError, SpillError) as error:

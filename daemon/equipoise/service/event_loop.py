@@ -1,5 +1,8 @@
 """The event loop: game servers are answered first on it, and a thread watches how late it is and which code holds it.
 
+Names are looked up in threads of their own. A resolver that is silent holds one for up to a minute: the loop has a few
+for all that daemons do beside it, and the daemon's end would wait for them.
+
 While code holds the loop, nothing on the loop can measure that, and afterwards the stack of that code is gone. So a
 thread asks the loop for an answer ten times a second. When none comes for `LATE_SECONDS`, it looks at the stack of the
 loop's thread, and when the loop is free again one line names the functions. A loop that is never free again would write
@@ -16,13 +19,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from equipoise.service.log_lines import Repeats
 from equipoise.service.metrics import Metrics
@@ -31,6 +36,26 @@ AT_ONCE = 0.0005
 """Seconds of long work without a turn for others, all of it together."""
 PATIENCE = 0.05
 """Seconds that it waits for the answers that are being made: one may itself wait, for a split to be solved."""
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """The one that daemons run on."""
+
+    async def getaddrinfo(self, host: bytes | str | None, port: bytes | str | int | None, **hints: int) -> Any:
+        """Return the addresses of a name; OSError: it has none."""
+        found = Future[Any]()
+        found.set_running_or_notify_cancel()  # from here on nobody's end can do more than leave it alone
+
+        def look_up() -> None:
+            try:
+                found.set_result(socket.getaddrinfo(host, port, **hints))
+            except OSError as error:
+                found.set_exception(error)
+            except UnicodeError:
+                found.set_exception(socket.gaierror(socket.EAI_NONAME, "it is no name"))
+
+        threading.Thread(target=look_up, name="name", daemon=True).start()
+        return await asyncio.wrap_future(found)
 
 
 class Precedence:

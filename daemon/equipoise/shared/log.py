@@ -21,7 +21,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Ma
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.util import find_spec
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import LogConflict, LogDamaged, LogError, LogHeld, LogMissing, LogRefused
@@ -262,8 +262,11 @@ class SharedLog:
 
     async def open(self) -> None:
         """Connect, and make or check the tables."""
-        if find_spec("asyncpg") is None:
-            raise LogRefused(f"{self._place}: the package asyncpg is missing: pipx inject equipoise asyncpg")
+        try:
+            import_module("asyncpg")  # what that takes is none of the database's time
+        except ModuleNotFoundError:
+            advice = "the package asyncpg is missing: pipx inject equipoise asyncpg"
+            raise LogRefused(f"{self._place}: {advice}") from None
         async with self._reader.use():
             pass
 
