@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,8 @@ from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
 from equipoise.store.player_rows import PlayerRow
 from equipoise.store.sequence import BulkEdit
-from equipoise.store.store import Store
 from tests.hosts import GivenClock
-from tests.store.samples import a_round, player, with_counts, with_spans
+from tests.store.samples import a_round, opened, player, with_counts, with_spans
 
 PLAYERS = 10
 
@@ -58,18 +57,27 @@ def some_rounds(count: int, seed: int = 1, *, spans: bool = True) -> Iterator[Re
         yield replace(record, round=played, skill_at_start=skill_at_start)
 
 
+@asynccontextmanager
+async def pool_in(
+    directory: Path, system: str = "synelo", *, name: str = "main", balance: System[Any] | None = None, **params: object
+) -> AsyncIterator[Pool]:
+    """A pool in the place of a daemon that is down, opened by the clock of January 2027."""
+    await asyncio.to_thread(directory.mkdir, mode=0o700, parents=True, exist_ok=True)
+    async with opened(directory / "equipoise.db") as store:
+        own, ring = ratings.create(system, **params), Ring(directory / f"{name}.ring")
+        pool = Pool(name, own, store, ring, GivenClock(1_800_000_000.0), balance=balance)
+        await pool.open()
+        try:
+            yield pool
+        finally:
+            await pool.close()
+
+
 async def fill(directory: Path, records: Sequence[RecordRound], system: str = "synelo", **params: object) -> None:
     """Record them in the daemon's own place."""
-    await asyncio.to_thread(directory.mkdir, parents=True, exist_ok=True)
-    store = Store(directory / "equipoise.db")
-    await store.open()
-    clock = GivenClock(1_800_000_000.0)
-    pool = Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), clock)
-    await pool.open()
-    for record in records:
-        assert (await pool.record(record, None)).status == "stored"
-    await pool.close()
-    await store.close()
+    async with pool_in(directory, system, **params) as pool:
+        for record in records:
+            assert (await pool.record(record, None)).status == "stored"
 
 
 def stored(directory: Path) -> dict[str, list[tuple[object, ...]]]:

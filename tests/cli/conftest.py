@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.house import House, post, serving
-from tests.wire.samples import HELLO, RED, ROUND, posted
+from tests.wire.samples import KOTH, RED, ROUND, posted, seats
 
 
 @pytest.fixture
@@ -19,8 +19,7 @@ def house(tmp_path: Path) -> House:
 @pytest.fixture
 def daemon(house: House) -> Iterator[str]:
     with serving(house) as (_, address):
-        players = [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]
-        roster = {"kind": "roster", "players": players}
-        hello = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+        roster = {"kind": "roster", "players": seats([str(int(RED) + n) for n in range(6)])}
+        hello = {**KOTH, "map": "koth_nucleus"}
         post(address, house.secret, posted(hello, roster, {**ROUND, "map": "koth_nucleus"}, seq=1))
         yield address

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -42,7 +43,7 @@ class House:
         folder = folder / "equipoise"
         made = run("init", folder, *options)
         assert made.returncode == 0, made.stderr
-        secret = re.search(r"^  arena-1  ([\w-]{43})$", made.stdout, re.MULTILINE)
+        secret = re.search(r"^  [\w-]+  ([\w-]{43})$", made.stdout, re.MULTILINE)
         assert secret
         found = cls(folder, secret[1])
         # Most tests are about a pool whose own system makes the teams.
@@ -111,6 +112,19 @@ def one_line(result: subprocess.CompletedProcess[str], code: int = 2) -> str:
     assert len(lines) == 1
     assert lines[0].startswith("equipoise: ")
     return lines[0]
+
+
+def at_a_terminal(answer: str, *words: str | Path) -> tuple[int, str]:
+    """The exit code of a command and all that it says where a terminal gives this answer."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [EQUIPOISE, *words], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        os.write(ours, f"{answer}\n".encode())
+        said, _ = process.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    return process.returncode, said
 
 
 def ask(house: House, address: str, *arguments: str) -> subprocess.CompletedProcess[str]:

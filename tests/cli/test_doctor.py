@@ -56,7 +56,6 @@ class GameServer:
 
     def __init__(self) -> None:
         self.plugins = PLUGINS
-        self.variables = {"mp_autoteambalance": "0"}
         self.banned = False
         self.rcon_port = self.query_port = 0
         self._rcon: SourceServer
@@ -73,20 +72,20 @@ class GameServer:
     def answer_a2s(self, answer: Answer) -> None:
         self.do(lambda: setattr(self._query, "answer", answer))
 
+    def list_plugins(self, plugins: str = PLUGINS) -> None:
+        self.plugins = plugins
+
     def ban(self, banned: bool) -> None:
         """Hang up at the login, as srcds does with an address that it has banned; connections that are open end."""
         self.banned = banned
         self.do(lambda: self._rcon.set_password(PASSWORD))
-
-    def set_password(self, password: str) -> None:
-        self.do(lambda: self._rcon.set_password(password))
 
     @contextmanager
     def running(self) -> Iterator[GameServer]:
         ready = threading.Event()
 
         async def serve() -> None:
-            answers = lambda command: console(self.plugins, self.variables)(command)  # noqa: E731
+            answers = lambda command: console(self.plugins, {})(command)  # noqa: E731
             async with source_server(answers) as (rcon, rcon_port), query_server() as (query, query_port):
                 self._rcon, self._query, self.rcon_port, self.query_port = rcon, query, rcon_port, query_port
                 welcome = rcon.check_password
@@ -122,7 +121,7 @@ class Place:
         self.game = game
         self.daemon = RealDaemon(folder / "equipoise", NAME, forked=True)
         self.folder, self.config, self.state = self.daemon.folder, self.daemon.config, self.daemon.folder / "state"
-        self.password = self.folder / "secrets" / f"{NAME}.rcon"
+        self.password, self.token = self.folder / "secrets" / f"{NAME}.rcon", self.folder / "owner.token"
         self.password.write_text(PASSWORD)
         keys = f'rcon = "127.0.0.1:{game.rcon_port}"\nrcon_password_file = "secrets/{NAME}.rcon"\n'
         file = self.folder / "servers.d" / f"{NAME}.toml"
@@ -160,13 +159,6 @@ class Place:
         self.daemon.start()
 
 
-def wrong_secret(place: Place) -> Iterator[None]:
-    place.calls(secret="wrong")
-    place.calls(secret="wrong")
-    yield
-    place.greets()
-
-
 def unknown_name(place: Place) -> Iterator[None]:
     place.calls(secret="another", server="dustbowl")
     yield
@@ -174,36 +166,11 @@ def unknown_name(place: Place) -> Iterator[None]:
     place.calls({**HELLO, "plugin": VERSION}, secret=added["secret"], server="dustbowl")
 
 
-def a_name_that_is_not_its_own(place: Place) -> Iterator[None]:
-    place.calls(server="dustbowl")
-    yield
-    place.greets()
-
-
-def plugin_older(place: Place) -> Iterator[None]:
-    place.greets("0.0.9")
-    yield
-    place.greets()
-
-
-def plugin_newer(place: Place) -> Iterator[None]:
-    place.greets("99.1")
-    yield
-    place.greets()
-
-
 def clock_a_day_off(place: Place) -> Iterator[None]:
     """The round waited in the script for an hour: that it begins tomorrow is certain all the same."""
     place.calls({**ROUND, "started_at": time.time() + 86400, "at": 100.0}, at=3700.0)
     yield
     place.calls({**ROUND, "round": "1-5", "started_at": time.time() - ROUND["seconds"], "at": 3800.0}, at=3800.0)
-
-
-def daemon_down(place: Place) -> Iterator[None]:
-    place.calls(ROUND)
-    place.daemon.stop()
-    yield
-    place.start_again()
 
 
 def port_taken(place: Place) -> Iterator[None]:
@@ -214,26 +181,6 @@ def port_taken(place: Place) -> Iterator[None]:
         yield
         other.kill()
     place.start_again()
-
-
-def configuration_unreadable(place: Place) -> Iterator[None]:
-    place.config.chmod(0)
-    yield
-    place.config.chmod(0o644)
-
-
-def token_world_readable(place: Place) -> Iterator[None]:
-    (place.folder / "owner.token").chmod(0o644)
-    yield
-    (place.folder / "owner.token").chmod(0o600)
-
-
-def rcon_refused(place: Place) -> Iterator[None]:
-    """The game server's password is another one since its restart; then it has the old one again."""
-    place.game.set_password("new")
-    yield
-    place.game.set_password(PASSWORD)
-    assert f"{NAME}: RCON at 127.0.0.1:{place.game.rcon_port} answers" in place.run("reload")
 
 
 def rcon_password_corrected(place: Place) -> Iterator[None]:
@@ -253,31 +200,6 @@ def rcon_password_corrected(place: Place) -> Iterator[None]:
     said = place.run("reload")
     assert f"server.{NAME}.rcon.password: secret changed" in said
     assert f"{NAME}: RCON at 127.0.0.1:{place.game.rcon_port} answers" in said
-
-
-def rcon_closed(place: Place) -> Iterator[None]:
-    place.game.ban(True)
-    yield
-    place.game.ban(False)
-
-
-def gscramble_beside(place: Place) -> Iterator[None]:
-    place.game.plugins = PLUGINS + GSCRAMBLE
-    yield
-    place.game.plugins = PLUGINS
-
-
-def the_game_balances(place: Place) -> Iterator[None]:
-    place.game.variables["mp_autoteambalance"] = "1"
-    yield
-    place.game.variables["mp_autoteambalance"] = "0"
-
-
-def all_rounds_refused(place: Place) -> Iterator[None]:
-    for number in range(3):
-        place.calls({**ROUND, "round": f"1-{number}", "winner": "both"})
-    yield
-    place.calls({**ROUND, "started_at": time.time() - 70.0})
 
 
 def store_gone(place: Place) -> Iterator[None]:
@@ -303,36 +225,68 @@ def store_of_root(place: Place) -> Iterator[None]:
     place.start_again()
 
 
-def wrong_game(place: Place) -> Iterator[None]:
-    place.game.answer_a2s(of_another_game)
-    yield
-    place.game.answer_a2s(right)
+def between(make: Callable[[Place], object], mend: Callable[[Place], object]) -> Callable[[Place], Iterator[None]]:
+    """A fault that one act makes and another one mends."""
+
+    def fault(place: Place) -> Iterator[None]:
+        make(place)
+        yield
+        mend(place)
+
+    return fault
 
 
-FAULTS = [
-    (wrong_secret, NAME, "called from 127.0.0.1 2 times in the last hour with a wrong secret", "server secret"),
-    (unknown_name, "daemon", "there is no [server.dustbowl]", "equipoise server add dustbowl"),
-    (a_name_that_is_not_its_own, "daemon", "there is no [server.dustbowl]", "correct the server's name there"),
-    (plugin_older, NAME, f"its plugin is version 0.0.9, older than the daemon's {VERSION}", "install the plugin"),
-    (plugin_newer, NAME, f"its plugin is version 99.1, newer than the daemon's {VERSION}", "update the daemon"),
-    (clock_a_day_off, NAME, "s ahead of this one's", "timedatectl set-ntp true"),
-    (daemon_down, "daemon", "no daemon answers at http://127.0.0.1:", "systemctl start equipoise"),
-    (port_taken, "daemon", "is taken by python", "set web.port to another one"),
-    (configuration_unreadable, "daemon", "config.toml: Permission denied", "chmod a+rX"),
-    (token_world_readable, "daemon", "other users can read", "chmod 600"),
-    (rcon_refused, NAME, "the game server refuses the RCON password", "equipoise reload"),
-    (rcon_password_corrected, NAME, "the game server refuses the RCON password", "equipoise reload"),
-    (rcon_closed, NAME, "the game server hangs up at the RCON login: it may have banned us", "removeip"),
-    (gscramble_beside, NAME, "another plugin seems to balance teams: [TF2] gScramble", "plugins/disabled"),
-    (the_game_balances, NAME, "mp_autoteambalance is on, although the plugin switches it off", "server.cfg"),
-    (all_rounds_refused, NAME, "batches of its script refused: 3", "install the plugin that came with this daemon"),
-    (store_gone, "daemon", "the store is gone", "equipoise restore "),
-    (store_of_root, "daemon", "does not own, and cannot write: ", "chown 65534:65534 "),
-    (wrong_game, NAME, "runs Counter-Strike: Source (Steam's app 240), not Team Fortress 2", "the right address"),
-]
+UNREADABLE = between(lambda place: place.config.chmod(0), lambda place: place.config.chmod(0o644))
+FAULTS = {
+    "wrong secret": (
+        between(lambda place: [place.calls(secret="wrong") for _ in range(2)], Place.greets),
+        NAME, "called from 127.0.0.1 2 times in the last hour with a wrong secret", "server secret",
+    ),
+    "unknown name": (unknown_name, "daemon", "there is no [server.dustbowl]", "equipoise server add dustbowl"),
+    "a name that is not its own": (
+        between(lambda place: place.calls(server="dustbowl"), Place.greets),
+        "daemon", "there is no [server.dustbowl]", "correct the server's name there",
+    ),
+    "plugin older": (
+        between(lambda place: place.greets("0.0.9"), Place.greets),
+        NAME, f"its plugin is version 0.0.9, older than the daemon's {VERSION}", "install the plugin",
+    ),
+    "plugin newer": (
+        between(lambda place: place.greets("99.1"), Place.greets),
+        NAME, f"its plugin is version 99.1, newer than the daemon's {VERSION}", "update the daemon",
+    ),
+    "clock a day off": (clock_a_day_off, NAME, "s ahead of this one's", "timedatectl set-ntp true"),
+    "daemon down": (
+        between(lambda place: (place.calls(ROUND), place.daemon.stop()), Place.start_again),
+        "daemon", "no daemon answers at http://127.0.0.1:", "systemctl start equipoise",
+    ),
+    "port taken": (port_taken, "daemon", "is taken by python", "set web.port to another one"),
+    "configuration unreadable": (UNREADABLE, "daemon", "config.toml: Permission denied", "chmod a+rX"),
+    "token world readable": (
+        between(lambda place: place.token.chmod(0o644), lambda place: place.token.chmod(0o600)),
+        "daemon", "other users can read", "chmod 600",
+    ),
+    "RCON password corrected": (
+        rcon_password_corrected, NAME, "the game server refuses the RCON password", "equipoise reload",
+    ),
+    "RCON closed": (
+        between(lambda place: place.game.ban(True), lambda place: place.game.ban(False)),
+        NAME, "the game server hangs up at the RCON login: it may have banned us", "removeip",
+    ),
+    "gScramble beside": (
+        between(lambda place: place.game.list_plugins(PLUGINS + GSCRAMBLE), lambda place: place.game.list_plugins()),
+        NAME, "another plugin seems to balance teams: [TF2] gScramble", "plugins/disabled",
+    ),
+    "store gone": (store_gone, "daemon", "the store is gone", "equipoise restore "),
+    "store of root": (store_of_root, "daemon", "does not own, and cannot write: ", "chown 65534:65534 "),
+    "wrong game": (
+        between(lambda place: place.game.answer_a2s(of_another_game), lambda place: place.game.answer_a2s(right)),
+        NAME, "runs Counter-Strike: Source (Steam's app 240), not Team Fortress 2", "the right address",
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("fault", "about", "what", "advice"), FAULTS, ids=[row[0].__name__ for row in FAULTS])
+@pytest.mark.parametrize(("fault", "about", "what", "advice"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_found_with_what_to_do_and_nothing_is_said_once_it_is_mended(
     fault: Callable[[Place], Iterator[None]], about: str, what: str, advice: str, tmp_path: Path
 ) -> None:
@@ -344,7 +298,7 @@ def test_a_fault_is_found_with_what_to_do_and_nothing_is_said_once_it_is_mended(
             steps = fault(place)
             next(steps)
             # Root reads everything, whatever a file's mode says.
-            as_operator = (sys.executable, UNPRIVILEGED) if fault is configuration_unreadable else ()
+            as_operator = (sys.executable, UNPRIVILEGED) if fault is UNREADABLE else ()
             found = [each for each in place.findings(*as_operator) if each["bad"]]
             assert any(each["about"] == about and what in each["what"] for each in found), found
             assert any(advice in f"{each['what']} {each['advice']}" for each in found), found
@@ -497,13 +451,10 @@ def test_a_damaged_store_and_one_that_is_too_large_to_be_checked_now(house: Hous
     assert f"{store} is damaged: " in said(house)
 
 
-def test_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
+def test_a_disk_that_is_nearly_full_and_a_directory_that_is_gone(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         (found,) = of_disk(disk)
     assert found.what.endswith(f"MB are free where the store is ({disk})")
-
-
-def test_a_directory_of_the_store_that_is_gone(tmp_path: Path) -> None:
     (found,) = of_disk(tmp_path / "gone")
     assert (found.bad, found.what) == (True, f"{tmp_path}/gone, where the store is: No such file or directory")
 

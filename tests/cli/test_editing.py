@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
 from typing import Any
 
 import pytest
 
-from tests.cli.house import EQUIPOISE, House, ask, post
+from tests.cli.house import House, ask, at_a_terminal, post
 from tests.wire.samples import RED, ROUND, posted
 
 pytestmark = pytest.mark.slow
@@ -21,24 +18,6 @@ STRANGER = "76561197999999999"
 def rating(house: House, daemon: str) -> float:
     found = json.loads(ask(house, daemon, "player", "show", RED, "--json").stdout)
     return float(found["player"]["rating"])
-
-
-def at_a_terminal(house: House, address: str, *arguments: str, answer: str) -> tuple[int, str]:
-    """The command with a terminal to ask at."""
-    ours, theirs = pty.openpty()
-    url = f"http://{address}"
-    with subprocess.Popen(
-        [EQUIPOISE, *arguments, "--config", house.config, "--url", url],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        os.write(ours, f"{answer}\n".encode())
-        said, _ = process.communicate(timeout=60)
-    os.close(ours)
-    os.close(theirs)
-    return process.returncode, said
 
 
 def voided(house: House, daemon: str, *options: str) -> dict[str, Any]:
@@ -54,8 +33,9 @@ def test_a_change_of_a_rating_is_asked_for_and_not_done_where_nobody_can_answer(
         silent = ask(house, daemon, *command)
         assert (silent.returncode, silent.stdout) == (2, "")
         assert silent.stderr == "equipoise: this asks first, which needs a terminal: use --yes\n"
+    there = ("--config", house.config, "--url", f"http://{daemon}")
     for answer, code, after in (("n", 1, 1400), ("y", 0, 1500)):
-        ended, said = at_a_terminal(house, daemon, "player", "set", RED, "1500", answer=answer)
+        ended, said = at_a_terminal(answer, "player", "set", RED, "1500", *there)
         assert ended == code, said
         assert "rating 1400 after 1 round → rating 1500" in said
         assert rating(house, daemon) == after
@@ -106,16 +86,6 @@ def test_a_round_is_taken_out_of_the_ratings_and_put_back(house: House, daemon: 
     assert (again.returncode, again.stderr) == (1, f"equipoise: round {ROUND['round']} of arena-1 is void already\n")
     assert not voided(house, daemon, "--yes", "--undo")["void"]
     assert rating(house, daemon) == before
-
-
-def test_a_value_that_is_refused_is_named(house: House, daemon: str) -> None:
-    long = ask(house, daemon, "round", "void", "arena-1", "1-4", "--dry-run", "--reason", "x" * 201)
-    assert (long.returncode, "200 fit" in long.stderr) == (2, True)
-
-
-def test_what_was_sought_is_shown_without_what_a_terminal_would_obey(house: House, daemon: str) -> None:
-    none = ask(house, daemon, "player", "find", "\u202e\x1b[31mnobody")
-    assert (none.returncode, none.stdout.strip().isprintable()) == (0, True)
 
 
 def test_a_round_that_is_not_stored_is_named(house: House, daemon: str) -> None:

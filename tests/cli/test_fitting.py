@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.model import Side
-from equipoise.ratings import create
-from equipoise.service.pool import Pool
-from equipoise.service.ring import Ring
 from tests.cli.house import House, ask, post, run, serving
-from tests.hosts import GivenClock
 from tests.lab import sets
-from tests.store.samples import a_round, opened
+from tests.pools import fill
+from tests.store.samples import a_round
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 pytestmark = pytest.mark.slow
@@ -31,16 +27,7 @@ def league(tmp_path: Path) -> tuple[str | Path, ...]:
 def filled(house: House, rounds: int) -> None:
     """Rounds of three against three, in the store."""
 
-    async def fill() -> None:
-        house.state.mkdir(mode=0o700)
-        async with opened(house.state / "equipoise.db") as store:
-            pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
-            await pool.open()
-            for number in range(rounds):
-                await pool.record(a_round(number + 1, a=[0, 1, 2], b=[3, 4, 5], winner=Side.A), None)
-            await pool.close()
-
-    asyncio.run(fill())
+    asyncio.run(fill(house.state, [a_round(number + 1, a=[0, 1, 2], b=[3, 4, 5]) for number in range(rounds)]))
 
 
 def test_too_few_rounds_are_said_to_be_with_a_daemon_and_without_one(house: House) -> None:

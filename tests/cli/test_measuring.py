@@ -15,16 +15,15 @@ import pytest
 from equipoise.core.model import Side
 from equipoise.ratings import create
 from equipoise.ratings.system import Match
-from equipoise.service.pool import Pool
 from equipoise.service.refits import Spreads
-from equipoise.service.ring import Ring
 from equipoise.store.recalculation import SpreadFound
 from tests.cli.house import ALONE, House, ask, post, run, serving
 from tests.hosts import GivenClock
+from tests.pools import fill, pool_in
 from tests.ratings.joint.test_own_scores import PEOPLE, matches
 from tests.service.test_calibrations import one
-from tests.store.samples import a_round, opened, player
-from tests.wire.samples import HELLO, RED, ROUND, posted
+from tests.store.samples import a_round, player
+from tests.wire.samples import HELLO, RED, finished, posted, seats
 
 pytestmark = pytest.mark.slow
 
@@ -35,15 +34,12 @@ SIX = [str(int(RED) + number) for number in range(6)]
 def played(house: House, rounds: int, **kills: int) -> Iterator[str]:
     """A daemon with rounds of three against three, of which RED wins two of three; all kill as often as their side."""
     with serving(house) as (_, address):
-        seats = [{"id": id, "side": ("red", "blu")[place % 2]} for place, id in enumerate(SIX)]
-        post(address, house.secret, posted(HELLO, {"kind": "roster", "players": seats}, seq=1))
+        post(address, house.secret, posted(HELLO, {"kind": "roster", "players": seats(SIX)}, seq=1))
         for number in range(rounds):
-            winner = "blu" if number % 3 == 2 else "red"
-            players = [{**seat, "seconds": {seat["side"]: 61.5}, "fought": True} for seat in seats]
-            for each in players if kills else ():
-                each["counts"] = {"kills": kills[str(each["side"])], "deaths": 2, "assists": 1, "points": 5}
-            happened = {"round": f"1-{number}", "winner": winner, "lineup": seats, "players": players}
-            post(address, house.secret, posted({**ROUND, **happened}, seq=2 + number))
+            ended = finished(SIX, round=f"1-{number}", winner="blu" if number % 3 == 2 else "red")
+            for each in ended["players"] if kills else ():
+                each["counts"] = {"kills": kills[each["side"]], "deaths": 2, "assists": 1, "points": 5}
+            post(address, house.secret, posted(ended, seq=2 + number))
         yield address
 
 
@@ -135,13 +131,9 @@ def test_quality_says_what_own_scores_count_for_once_they_predict_results(house:
 
 def test_quality_says_which_spread_of_skill_the_rounds_have_taught_the_pool_and_when(house: House) -> None:
     async def taught() -> None:
-        async with opened(house.state / "equipoise.db") as store:
-            ring = Ring(house.state / "main.ring")
-            pool = Pool("main", create("synelo"), store, ring, GivenClock(), balance=create("joint"))
-            await pool.open()
+        async with pool_in(house.state, balance=create("joint")) as pool:
             found = SpreadFound(rounds=1234, present=0.25, spread=0.8, error=0.1, missing=0)
             await Spreads({}, GivenClock(1_763_700_000.0)).adopt(pool, found)
-            await pool.close()
 
     asyncio.run(recorded(house, matches(40, told=1.0)[0]))
     asyncio.run(taught())
@@ -157,17 +149,13 @@ def test_quality_says_which_spread_of_skill_the_rounds_have_taught_the_pool_and_
 
 async def recorded(house: House, played: list[Match]) -> None:
     """These matches as rounds in the store, with what their players did."""
-    house.state.mkdir(mode=0o700)
-    async with opened(house.state / "equipoise.db") as store:
-        pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
-        await pool.open()
+    async with pool_in(house.state) as pool:
         for number, match in enumerate(played, 1):
             a, b = ([PEOPLE.index(each) for each in team] for team in match.teams)
             record = a_round(number, a=a, b=b, winner=Side.A if match.score(0) else Side.B)
             counts = {player(PEOPLE.index(each)): found for each, found in match.counts.items()}
             counted = tuple(replace(each, counts=counts[each.id]) for each in record.participants)
             await pool.record(replace(record, participants=counted), None)
-        await pool.close()
 
 
 def quality(house: House, address: str, *options: str) -> str:
@@ -179,12 +167,7 @@ async def test_chances_are_calibrated_by_hand_once_the_results_say_what_they_are
         few = ask(house, address, "pool", "calibrate")
         said = "equipoise: too few rounds, or favourites lose: 300 rounds are needed\n"
         assert (few.returncode, few.stderr, few.stdout) == (1, said, "")
-    async with opened(house.state / "equipoise.db") as store:
-        pool = Pool("main", create("synelo"), store, Ring(house.state / "main.ring"), GivenClock())
-        await pool.open()
-        for number in range(1, 401):
-            await pool.record(one(number), None)
-        await pool.close()
+    await fill(house.state, [one(number) for number in range(1, 401)])
     with serving(house) as (_, address):
         tried = ask(house, address, "pool", "calibrate", "--dry-run")
         number = r"[+-]0\.\d\d"

@@ -14,46 +14,30 @@ from typing import Any
 import pytest
 
 from tests.cli.house import EQUIPOISE, UNPRIVILEGED, House, ask, post, serving
-from tests.wire.samples import HELLO, RED, posted
+from tests.wire.samples import HELLO, KOTH, RED, finished, posted, seats
 
 pytestmark = pytest.mark.slow
 
 IDS = [str(int(RED) + number) for number in range(6)]
 NAMES = dict(zip(IDS, ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay"), strict=True))
 TIME = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"
-KOTH = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+HERE = seats(IDS)
 
 
 def cells(line: str) -> list[str]:
     return re.split("  +", line)
 
 
-def played(number: int, winner: str | None, ids: list[str], words: tuple[str, str] = ("red", "blu")) -> dict[str, Any]:
-    """A round of three against three on even and odd places."""
-    sides = [{"id": id, "side": words[place % 2]} for place, id in enumerate(ids)]
-    seconds = [{word: 95.0 * (one["side"] == word) for word in words} for one in sides]
-    return {
-        "kind": "round_ended",
-        "round": f"r-{number}",
-        "session": HELLO["session"],
-        "map": "koth_nucleus",
-        "started_at": 1_763_622_000 + 100 * number,
-        "seconds": 95.0,
-        "winner": winner,
-        "lineup": sides,
-        "players": [{**one, "seconds": each, "fought": True} for one, each in zip(sides, seconds, strict=True)],
-    }
-
-
 @pytest.fixture
 def evening(house: House) -> Any:
     """A daemon after three rounds of a King of the Hill map, a scramble ordered and a switch refused."""
-    roster = {"kind": "roster", "players": [{"id": id, "side": ("red", "blu")[n % 2]} for n, id in enumerate(IDS)]}
+    there = {"map": "koth_nucleus", "facts": KOTH["facts"]}
     joins = [{"kind": "player_joined", "id": id, "name": name} for id, name in NAMES.items()]
     with serving(house) as (_, address):
-        post(address, house.secret, posted(KOTH, roster, *joins, seq=1))
+        post(address, house.secret, posted(KOTH | there, {"kind": "roster", "players": HERE}, *joins, seq=1))
         for number, winner in enumerate(("red", "red", "none"), start=1):
-            ended = played(number, winner, IDS) | {"game": "tf2", "facts": KOTH["facts"]}
+            when = 1_763_622_000 + 100 * number
+            ended = finished(IDS, seconds=95.0, round=f"r-{number}", winner=winner, started_at=when, **there)
             ended["players"][0]["counts"] = {"kills": 7, "deaths": 4, "assists": 2}
             post(address, house.secret, posted(ended, seq=1 + number))
         post(address, house.secret, posted({"kind": "side_wanted", "id": IDS[0], "side": "blu"}, seq=5))
@@ -74,7 +58,7 @@ def test_rounds_are_listed_with_what_was_expected_and_who_won(house: House, even
 def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening: str) -> None:
     shown = ask(house, evening, "round", "show", "arena-1", "r-2").stdout.splitlines()
     assert shown[0] == "Round r-2 on arena-1: koth_nucleus (koth), pool main."
-    assert re.fullmatch(rf"Started {TIME}, lasted 1:35\. RED won\.", shown[1])
+    assert re.fullmatch(rf"Started {TIME}, lasted 1:35\. RED won\. Captures: RED 1, BLU 0\.", shown[1])
     assert re.fullmatch(r"Favourite: RED 5\d %\.", shown[2])
     assert cells(shown[4]) == ["SIDE", "PLAYER", "NAME", "MINUTES", "K/D/A", "LADDER POINTS"]
     assert [cells(line)[:5] for line in shown[5:]] == [
@@ -130,8 +114,7 @@ def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: 
 def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: str) -> None:
     for id in IDS[::2]:
         ask(house, evening, "player", "set", id, "2000", "--yes")
-    sides = [{"id": id, "side": ("red", "blu")[n % 2]} for n, id in enumerate(IDS)]
-    post(evening, house.secret, posted({"kind": "round_started", "players": sides}, seq=6))
+    post(evening, house.secret, posted({"kind": "round_started", "players": HERE}, seq=6))
     head, *lines = ask(house, evening, "why", "arena-1").stdout.splitlines()
     assert cells(head) == ["TIME", "SERVER", "DECISION", "REASON", "CHANCE", "PLAYERS"]
     scramble = next(line for line in lines if "  scramble  " in line)
@@ -184,10 +167,8 @@ def test_sides_have_the_words_of_the_game_and_a_plugin_that_never_called_stays_u
         for words in (["off"], ["on"], ["scramble", "--dry-run"]):
             ask(house, address, "server", *words[:1], "arena-1", *words[1:])
         hello = {**HELLO, "game": "ns2", "map": "ns2_hive", "phase": "running"}
-        players = [{"id": id, "side": ("marines", "aliens")[n % 2]} for n, id in enumerate(IDS)]
-        post(
-            address, "hive's secret", posted(hello, {"kind": "roster", "players": players}, seq=1) | {"server": "hive"}
-        )
+        roster = {"kind": "roster", "players": seats(IDS, ("marines", "aliens"))}
+        post(address, "hive's secret", posted(hello, roster, seq=1, server="hive"))
         rows = [cells(line) for line in ask(house, address, "status").stdout.splitlines()]
     (arena,) = (row for row in rows if row[:2] == ["arena-1", "never heard of"])
     assert arena[2:] == [*"------"]

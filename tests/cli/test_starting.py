@@ -64,9 +64,9 @@ def test_a_missing_secret_is_named_with_its_key(house: House) -> None:
 
 
 def test_a_missing_configuration_is_named_with_the_command_that_writes_one(tmp_path: Path) -> None:
-    line = refused(tmp_path / "gone.toml")
-    assert "gone.toml" in line
-    assert "equipoise init" in line
+    missing = tmp_path / "gone.toml"
+    assert refused(missing).endswith(f"{missing}: No such file or directory; `equipoise init` writes one")
+    assert f"there is no {missing}. Run `equipoise init`" in one_line(run("status", "--config", missing))
 
 
 def test_a_port_in_use_is_named_and_may_be_free_at_the_next_start(house: House) -> None:
@@ -92,11 +92,18 @@ def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) ->
     assert line.startswith(f"equipoise: {house.state}: Permission denied")
 
 
-@pytest.mark.slow
-def test_a_file_of_another_user_in_the_state_directory_is_named(house: House) -> None:
-    with serving(house) as (process, _):
+def served(house: House, *options: str) -> str:
+    """The log of a daemon that is started and stopped."""
+    with serving(house, *options) as (process, _):
+        log = (house.folder / "daemon.log").read_text()
         process.send_signal(signal.SIGTERM)
         process.wait(60)
+    return log
+
+
+@pytest.mark.slow
+def test_a_file_of_another_user_in_the_state_directory_is_named(house: House) -> None:
+    served(house)
     command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "serve", "--config", house.config]
     for name in ("equipoise.db.lock", "main.ring"):
         (house.state / name).chmod(0)
@@ -113,9 +120,7 @@ def test_a_second_daemon_on_the_same_store_is_refused_until_the_first_ends(house
 
 @pytest.mark.slow
 def test_a_full_disk_ends_the_start_so_that_it_is_tried_again(house: House) -> None:
-    with serving(house) as (process, _):
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
+    served(house)
     with small_disk(house.folder / "disk") as disk:
         for kept in house.state.iterdir():
             shutil.copy(kept, disk)
@@ -130,11 +135,7 @@ def test_a_full_disk_ends_the_start_so_that_it_is_tried_again(house: House) -> N
 def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_meant(house: House) -> None:
     store = house.state / "equipoise.db"
     for first in (True, False):
-        with serving(house) as (process, _):
-            log = (house.folder / "daemon.log").read_text()
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
-        assert (f"{store}: there was no store, a new one is made" in log) is first
+        assert (f"{store}: there was no store, a new one is made" in served(house)) is first
 
     store.unlink()
     for _ in range(2):
@@ -147,10 +148,7 @@ def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_me
     assert store.stat().st_size == 0
 
     for said in ("there was no store", "there is a store: --new-store does nothing"):
-        with serving(house, "--new-store") as (process, _):
-            assert f"{store}: {said}" in (house.folder / "daemon.log").read_text()
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
+        assert f"{store}: {said}" in served(house, "--new-store")
 
 
 @pytest.mark.slow

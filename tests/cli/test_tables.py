@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from equipoise.cli.client import Since
 from equipoise.cli.output import NAME, Column, cell_width, print_items
 from tests.cli.house import EQUIPOISE, House, post, serving
-from tests.wire.samples import HELLO, RED, ROUND, posted
+from tests.wire.samples import HELLO, RED, finished, posted, seats
 
 NAMES = {
     "bell": "a\x07b\x1b[31mc",
@@ -147,25 +148,19 @@ def test_every_name_is_shown_whatever_the_locale(named: tuple[House, str], envir
 
 
 @pytest.mark.slow
-def test_twenty_rounds_are_a_screen_and_a_decision_is_two_lines_at_80_columns(house: House) -> None:
+def test_twenty_rounds_are_a_screen_and_a_decision_is_two_lines_at_80_columns(tmp_path: Path) -> None:
     server = "frankfurt-arena-1"
-    file = house.folder / "servers.d" / "arena-1.toml"
-    file.write_text(file.read_text().replace("[server.arena-1]", f"[server.{server}]"))
-    file.rename(file.with_stem(server))
+    house = House.made(tmp_path, "--server", server)
     ids = [str(int(RED) + number) for number in range(12)]
-    sides = [{"id": id, "side": ("red", "blu")[place % 2]} for place, id in enumerate(ids)]
     joins = [{"kind": "player_joined", "id": id, "name": name} for id, name in zip(ids, NAMES.values(), strict=False)]
     koth = {"map": "koth_lakeside_event_final3", "facts": {"game_type": 2, "koth": True}}
-    seconds = [{word: 61.5 * (word == one["side"]) for word in ("red", "blu")} for one in sides]
-    people = [{**one, "fought": True, "seconds": each} for one, each in zip(sides, seconds, strict=True)]
-    ended = {**ROUND, **koth, "lineup": sides, "players": people}
-    started = {"kind": "round_started", "players": sides}
+    started = {"kind": "round_started", "players": seats(ids)}
     with serving(house) as (_, address):
-        hello = {**HELLO, **koth, "phase": "running"}, {"kind": "roster", "players": sides}, *joins
+        hello = {**HELLO, **koth, "phase": "running"}, {**started, "kind": "roster"}, *joins
         post(address, house.secret, posted(*hello, seq=1, server=server))
         for number in range(20):
-            batch = posted({**ended, "round": f"1763622000123-{number}"}, started, seq=number + 2, server=server)
-            post(address, house.secret, batch)
+            ended = finished(ids, round=f"1763622000123-{number}", **koth)
+            post(address, house.secret, posted(ended, started, seq=number + 2, server=server))
         for words, most in ((["round", "list"], 22), (["why", "--limit", "10"], 21)):
             narrow, wide, piped = (
                 run(house, address, *words, *more, LC_ALL="C.UTF-8", **environ).stdout.decode()

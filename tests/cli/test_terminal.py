@@ -17,7 +17,7 @@ import pytest
 
 import equipoise.cli
 from tests.cli.house import EQUIPOISE, House, ask, post, run, serving
-from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
+from tests.wire.samples import BLU, KOTH, RED, ROUND, posted, seats
 
 pytestmark = pytest.mark.slow
 
@@ -40,12 +40,11 @@ def harmless(text: str) -> bool:
 def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[House, str]]:
     """A daemon with a store in which every text of others is as hostile as one that no script could send."""
     house = House.made(tmp_path_factory.mktemp("hostile"))
-    players = [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]
+    players = seats([str(int(RED) + n) for n in range(6)])
     joined = [{"kind": "player_joined", "id": each["id"], "name": f"Bob {at}"} for at, each in enumerate(players)]
-    hello = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}
-    greeting = (hello, {"kind": "roster", "players": players}, *joined)
+    greeting = (KOTH, {"kind": "roster", "players": players}, *joined)
     with serving(house) as (_, address):
-        ended = {**ROUND, "map": "koth_nucleus", "started_at": time.time() - 100}
+        ended = {**ROUND, "map": KOTH["map"], "started_at": time.time() - 100}
         post(address, house.secret, posted(*greeting, ended, seq=1))
         assert ask(house, address, "player", "set", RED, "1700", "--yes").returncode == 0
         assert ask(house, address, "server", "scramble", "arena-1").returncode == 0

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from equipoise import config
 from equipoise.cli import main
-from equipoise.store.store import Store
 from tests.cli.house import House
 from tests.pools import fill, some_rounds
+from tests.store.samples import opened
 
 
 def a_machine(folder: Path, settings: str = 'system = "synelo"') -> House:
@@ -30,9 +30,8 @@ def a_machine(folder: Path, settings: str = 'system = "synelo"') -> House:
 
 
 async def _opened_once(path: Path) -> None:
-    store = Store(path)
-    await store.open()
-    await store.close()
+    async with opened(path):
+        pass
 
 
 def with_a_past(house: House, rounds: int = 40, system: str = "synelo", **params: object) -> House:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import random
 import re
 import sqlite3
 import statistics
-import subprocess
 import tracemalloc
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +19,7 @@ from hypothesis import strategies as some
 from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
 from equipoise.moving.first_ratings import quantiles, read, read_table
-from tests.cli.house import EQUIPOISE, House, run, serving
+from tests.cli.house import House, at_a_terminal, run, serving
 from tests.moving.machines import a_machine, exported, pool, with_a_past
 from tests.store.samples import player
 
@@ -216,17 +214,9 @@ def test_on_a_terminal_it_asks(answer: str, rating: float | None, tmp_path: Path
     house = a_machine(tmp_path / "house")
     file = tmp_path / "skills.csv"
     file.write_text(f"id,rating\n{player(1)},1234\n")
-    words = [EQUIPOISE, "pool", "import", "--ratings", file, "--config", house.config]
-    master, terminal = pty.openpty()
-    try:
-        with subprocess.Popen(words, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as importing:
-            os.write(master, f"{answer}\n".encode())
-            _, said = importing.communicate(timeout=60)
-    finally:
-        os.close(master)
-        os.close(terminal)
-    assert importing.returncode == (0 if answer == "y" else 1), said
-    assert b"Import these ratings? [y/N]" in said
+    code, said = at_a_terminal(answer, "pool", "import", "--ratings", file, "--config", house.config)
+    assert code == (0 if answer == "y" else 1), said
+    assert "Import these ratings? [y/N]" in said
     assert in_store(house) == ({} if rating is None else {str(player(1)): (rating, 0)})
 
 
@@ -378,12 +368,3 @@ def test_a_dump_that_is_cut_or_changed_anywhere_is_read_or_refused_by_its_line(
         assert re.match(r"there are no |no player of the game", str(error))
     else:
         assert re.match(r"line \d+: |the file is ", str(error))
-
-
-def test_a_broken_literal_in_a_dump_is_no_traceback(tmp_path: Path) -> None:
-    house = a_machine(tmp_path / "house")
-    dump = tmp_path / "dump.sql"
-    dump.write_bytes(DUMP.replace(b"x'74776f'", b"x'zz'"))
-    done = pool(house, "import", "--hlstatsx", dump, "--yes")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"equipoise: {dump}: line 12: x'zz' is no value of SQL; nothing was imported\n"

@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import STEAM_ID_BASE
 from equipoise.errors import FileError
@@ -32,13 +31,12 @@ from equipoise.store.past import VoidStrike
 from equipoise.store.player_rows import PlayerRow
 from equipoise.store.round_rows import SteamId
 from equipoise.store.sequence import BulkEdit
-from equipoise.store.store import Store
 from equipoise.wire.scalars import ACCOUNTS
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.hosts import GivenClock
 from tests.moving.machines import a_machine, exported, grown, pool, sealed, with_a_past
-from tests.pools import PLAYERS, some_rounds, stored
-from tests.store.samples import player
+from tests.pools import PLAYERS, pool_in, some_rounds, stored
+from tests.store.samples import opened, player
 
 pytestmark = pytest.mark.slow
 
@@ -53,10 +51,8 @@ def everything(house: House) -> dict[str, list[tuple[object, ...]]]:
 
 
 async def _noted(house: House, *notes: Note) -> None:
-    store = Store(house.state / "equipoise.db")
-    await store.open()
-    store.note(notes)
-    await store.close()
+    async with opened(house.state / "equipoise.db") as store:
+        store.note(notes)
 
 
 def records(house: House) -> list[tuple[object, ...]]:
@@ -66,29 +62,21 @@ def records(house: House) -> list[tuple[object, ...]]:
 
 async def _pruned(house: House) -> None:
     """Without most of its rounds, which were old."""
-    store = Store(house.state / "equipoise.db")
-    await store.open()
-    await store.prune_rounds("main", 0, 1_900_000_000.0, 30)
-    await store.close()
+    async with opened(house.state / "equipoise.db") as store:
+        await store.prune_rounds("main", 0, 1_900_000_000.0, 30)
 
 
 async def _with_edits(house: House) -> None:
     """Edits between its rounds, as admins make them and as an import does."""
-    store = Store(house.state / "equipoise.db")
-    await store.open()
-    clock = GivenClock(1_800_000_000.0)
-    pool = Pool("main", ratings.create("synelo"), store, Ring(house.state / "main.ring"), clock)
-    await pool.open()
-    await pool.edit(player(3), 1500.0, "token:owner")
-    await pool.edit(player(4), None, "token:owner")
-    pool.system.seed(player(77), rating=1300.0)
-    row = PlayerRow(player(77), 0, 1300.0, 0, False, None, pool.system.state(player(77)), ())
-    await pool.adopt(BulkEdit("import", 1.5, "console", [row], "", "1 rating"))
-    await pool.undo(player(3), "token:owner")
-    voided = next(record.round for record in some_rounds(10) if not record.unrated)
-    await pool.void(VoidStrike(voided.server, voided.id), "token:owner", "played by cheaters")
-    await pool.close()
-    await store.close()
+    async with pool_in(house.state) as pool:
+        await pool.edit(player(3), 1500.0, "token:owner")
+        await pool.edit(player(4), None, "token:owner")
+        pool.system.seed(player(77), rating=1300.0)
+        row = PlayerRow(player(77), 0, 1300.0, 0, False, None, pool.system.state(player(77)), ())
+        await pool.adopt(BulkEdit("import", 1.5, "console", [row], "", "1 rating"))
+        await pool.undo(player(3), "token:owner")
+        voided = next(record.round for record in some_rounds(10) if not record.unrated)
+        await pool.void(VoidStrike(voided.server, voided.id), "token:owner", "played by cheaters")
 
 
 @pytest.fixture(scope="module")
@@ -143,17 +131,14 @@ def test_records_of_rounds_that_were_deleted_move_too(tmp_path: Path) -> None:
 
 async def _skills(house: House, *, prune: bool = False) -> dict[str, float]:
     """Of a pool of joint, as a daemon that has just started knows them; `prune`: once its old rounds are deleted."""
-    store = Store(house.state / "equipoise.db")
-    await store.open()
-    clock = GivenClock(1_800_000_000.0)
-    pool = Pool("main", ratings.create("joint"), store, Ring(house.state / "main.ring"), clock)
-    await pool.open()
-    if prune:
-        await Retention(store, [pool], clock, RetentionDays(rounds_days=30)).run()
-    skills = {player(number): pool.system.skill(player(number)) for number in range(1, PLAYERS + 1)}
-    await pool.close()
-    await store.close()
-    return skills
+    async with pool_in(house.state, "joint") as pool:
+        if prune:
+            await Retention(pool.store, [pool], GivenClock(1_800_000_000.0), RetentionDays(rounds_days=30)).run()
+        return skills_in(pool)
+
+
+def skills_in(pool: Pool) -> dict[str, float]:
+    return {player(number): pool.system.skill(player(number)) for number in range(1, PLAYERS + 1)}
 
 
 def test_what_a_sequential_system_learnt_from_rounds_that_were_deleted_moves_too(tmp_path: Path) -> None:
@@ -179,17 +164,10 @@ def test_what_a_sequential_system_learnt_from_rounds_that_were_deleted_moves_too
 
 async def _play(house: House, name: str, records: Iterable[RecordRound], system: str) -> dict[str, float]:
     """Record rounds in a pool; returns what it knows then."""
-    store = Store(house.state / "equipoise.db")
-    await store.open()
-    ring = Ring(house.state / f"{name}.ring")
-    pool = Pool(name, ratings.create(system), store, ring, GivenClock(1_800_000_000.0))
-    await pool.open()
-    for record in records:
-        await pool.record(record, None)
-    skills = {player(number): pool.system.skill(player(number)) for number in range(1, PLAYERS + 1)}
-    await pool.close()
-    await store.close()
-    return skills
+    async with pool_in(house.state, system, name=name) as pool:
+        for record in records:
+            await pool.record(record, None)
+        return skills_in(pool)
 
 
 @pytest.mark.slow
