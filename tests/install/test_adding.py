@@ -16,22 +16,12 @@ from urllib.error import HTTPError
 import pytest
 
 from equipoise.install.game_folders import PLUGIN, plugin_version
+from tests.cli.conftest import house as house
 from tests.cli.house import EQUIPOISE, House, ask, post, run, serving
 from tests.install.game_server import everything, game_server
 from tests.wire.samples import HELLO, posted
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> House:
-    """A configuration of one server, `arena-1`."""
-    folder = tmp_path / "equipoise"
-    made = run("init", folder)
-    assert made.returncode == 0, made.stderr
-    found = House(folder, made.stdout.split("  arena-1  ")[1].split()[0])
-    found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
-    return found
 
 
 @pytest.fixture

@@ -169,12 +169,12 @@ def test_what_cannot_be_written_leaves_everything_as_it_was(tmp_path: Path) -> N
     shutil.rmtree(tf / "cfg/sourcemod")
     (tf / "cfg/sourcemod").write_text("a file in the place of a folder")
     assert "cfg/sourcemod" in refusal(tmp_path, tf)
-
-
-def test_a_folder_in_the_place_of_a_file_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    tf = game_server(tmp_path)
+    tf = game_server(tmp_path / "other")
     (tf / "addons/sourcemod/translations/ru/equipoise.phrases.txt/x").mkdir(parents=True)
     assert "equipoise.phrases.txt" in refusal(tmp_path, tf)
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user: sudo make test")
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user: sudo make test")
+@as_root
 def test_root_writes_as_the_owner_of_the_folder(open_folder: Path, tmp_path: Path) -> None:
     tf = game_server(open_folder)
     for path in (open_folder, tf, *tf.rglob("*")):
@@ -196,7 +196,7 @@ def test_root_writes_as_the_owner_of_the_folder(open_folder: Path, tmp_path: Pat
     assert (tmp_path / "equipoise" / "config.toml").stat().st_uid == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user: sudo make test")
+@as_root
 def test_root_follows_no_link_that_the_owner_could_not(open_folder: Path, tmp_path: Path) -> None:
     secret = open_folder / "secret"
     secret.write_text("of root")
@@ -208,7 +208,7 @@ def test_root_follows_no_link_that_the_owner_could_not(open_folder: Path, tmp_pa
     assert "Permission denied" in refusal(tmp_path, tf)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user: sudo make test")
+@as_root
 def test_a_part_that_the_owner_may_not_write_is_named(open_folder: Path, tmp_path: Path) -> None:
     tf = game_server(open_folder)
     for path in (open_folder, tf, *tf.rglob("*")):

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,21 +130,14 @@ class Machine:
         command = [sys.executable, PLAY, self.tf / CFG, str(rounds)]
         subprocess.run(command, env=self.environ, check=True, stdout=subprocess.DEVNULL)
 
+    def found(self, columns: str, which: str) -> list[Any]:
+        """These columns of rounds in its store."""
+        with closing(sqlite3.connect(self.folder / "state/equipoise.db")) as db:
+            return db.execute(f"SELECT {columns} FROM rounds {which}").fetchall()
+
     def rounds(self) -> set[tuple[str, str]]:
         """Server and id of those that are rated."""
-        with closing(sqlite3.connect(self.folder / "state/equipoise.db")) as db:
-            return set(db.execute("SELECT server, id FROM rounds WHERE prediction IS NOT NULL"))
-
-    def unrated(self) -> dict[tuple[str, str], str]:
-        """Why others are not, by server and id."""
-        with closing(sqlite3.connect(self.folder / "state/equipoise.db")) as db:
-            rows = db.execute("SELECT server, id, unrated FROM rounds WHERE prediction IS NULL")
-            return {(server, name): reason for server, name, reason in rows}
-
-    def last_round(self) -> tuple[str, str]:
-        with closing(sqlite3.connect(self.folder / "state/equipoise.db")) as db:
-            server, name = db.execute("SELECT server, id FROM rounds ORDER BY number DESC LIMIT 1").fetchone()
-            return server, name
+        return set(self.found("server, id", "WHERE prediction IS NOT NULL"))
 
     @property
     def plugin(self) -> str | None:
@@ -182,7 +176,7 @@ def test_an_upgrade_is_one_command_and_so_is_the_way_back_and_no_round_is_lost(
         machine.play(2)  # after the backup, by the daemon from before
     with machine.serving():
         machine.play(2)
-        void = machine.last_round()
+        (void,) = machine.found("server, id", "ORDER BY number DESC LIMIT 1")
         machine.run("round", "void", *void, "--yes")
         machine.run("player", "set", PLAYER, "1500", "--yes")
         assert f"Everything is version {NEW}." in machine.run("upgrade")
@@ -198,7 +192,7 @@ def test_an_upgrade_is_one_command_and_so_is_the_way_back_and_no_round_is_lost(
         machine.play(2)
     assert machine.rounds() > before
     assert len(machine.rounds()) == 9 - 1
-    assert machine.unrated() == {void: "void"}
+    assert machine.found("server, id, unrated", "WHERE prediction IS NULL") == [(*void, "void")]
     machine.run("upgrade", str(wheels[NEW]))
     assert machine.is_all(NEW)
     with machine.serving():

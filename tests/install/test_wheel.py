@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from equipoise.install.game_folders import PLUGIN, plugin_version
-from tests.install.game_server import game_server
+from equipoise.install.game_folders import plugin_version
 
 pytestmark = pytest.mark.world
 ROOT = Path(__file__).parents[2]
@@ -44,20 +40,6 @@ def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     built, said = build("wheel", unpacked, tmp_path_factory.mktemp("wheel"))
     assert "WITHOUT" not in said
     return built
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The wheel in a virtual environment of its own. Other packages come from this one: they take 345 MB."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    (site,) = folder.glob("lib/python*/site-packages")
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
-    # `--ignore-installed`: pip sees the editable one among the others.
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--ignore-installed", "--no-index", wheel], check=True)
-    yield folder / "bin" / "equipoise"
-    shutil.rmtree(folder)
 
 
 def build_mod(folder: Path, version: str) -> Path:
@@ -117,24 +99,3 @@ def test_where_the_compiler_does_not_run_the_wheel_is_built_without_the_plugin_a
         names = archive.namelist()
     assert "equipoise/assets/sourcemod/equipoise.smx" not in names
     assert "equipoise/assets/systemd/equipoise.service" in names
-
-
-def test_the_installed_wheel_configures_two_servers_and_installs_their_plugins(
-    installed: Path, wheel: Path, tmp_path: Path
-) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        plugin = archive.read("equipoise/assets/sourcemod/equipoise.smx")
-    one, two, folder = game_server(tmp_path / "one"), game_server(tmp_path / "two"), tmp_path / "equipoise"
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-
-    def run(*words: str | Path) -> str:
-        return subprocess.run(
-            [installed, *words], capture_output=True, text=True, check=True, env=environ, cwd=tmp_path
-        ).stdout
-
-    assert "sm plugins load equipoise" in run("init", folder, "--server", "one", "--tf", one)
-    config = ("--config", folder / "config.toml", "--url", "http://127.0.0.1:1")
-    assert "sm plugins load equipoise" in run("server", "add", "two", "--tf", two, *config)
-    assert {(tf / PLUGIN).read_bytes() for tf in (one, two)} == {plugin}
-    assert (two / "addons/sourcemod/translations/chi/equipoise.phrases.txt").is_file()
-    assert "valid. Servers: 2, pools: 1." in run("check-config", "--config", folder / "config.toml")

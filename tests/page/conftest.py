@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.page.chromium import chromium
 from tests.page.worlds import World, oversee, world
-from tests.web.daemon import Daemon, running
-
-
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    with running(tmp_path) as started:
-        yield started
+from tests.web.conftest import daemon as daemon
+from tests.web.conftest import edited as edited
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,10 @@ from equipoise import __version__
 from equipoise.install.game_folders import CFG, PLUGIN, plugin_version
 from equipoise.store import connection
 from tests.install.game_server import game_server
+from tests.page.test_oversight import page as shown
 from tests.page.test_site import OWNER
 from tests.web.daemon import SECRETS, Answer, Daemon, running
-from tests.wire.samples import HELLO, posted
+from tests.wire.samples import HELLO, KOTH, posted
 
 FORM = OWNER | {"content_type": "application/x-www-form-urlencoded"}
 PATH = "/servers/arena-1/scramble"
@@ -27,18 +28,11 @@ PATH = "/servers/arena-1/scramble"
 def teams(daemon: Daemon, seq: int, sides: dict[str, str]) -> None:
     """The server's players by the last digit of their id, on these sides, on a KOTH map."""
     lines = [{"id": f"7656119796026573{digit}", "side": side} for digit, side in sides.items()]
-    hello = {**HELLO, "map": "koth_harvest_final", "facts": {"game_type": 2, "koth": True}}
-    answer = daemon.post(posted(hello, {"kind": "roster", "players": lines}, seq=seq))
+    answer = daemon.post(posted({**KOTH, "phase": "idle"}, {"kind": "roster", "players": lines}, seq=seq))
     assert answer.body["ok"], answer.body
 
 
 EIGHT = dict.fromkeys("1234", "red") | dict.fromkeys("5678", "blu")
-
-
-def shown(daemon: Daemon, path: str, status: int = 200) -> str:
-    answer = daemon.request("GET", path, **OWNER)
-    assert answer.status == status, answer.raw.decode()
-    return answer.raw.decode()
 
 
 def confirm(daemon: Daemon, page: str, path: str = PATH, when: str = "next") -> Answer:
@@ -130,7 +124,7 @@ def test_orders_are_for_admins(daemon: Daemon) -> None:
 
 def test_an_old_plugin_is_updated_by_a_button_where_the_daemon_may_write(daemon: Daemon) -> None:
     def said(path: str = "/servers/arena-1/plugin", status: int = 200) -> str:
-        return shown(daemon, path, status)
+        return shown(daemon, path, status=status)
 
     daemon.post(posted({**HELLO, "plugin": "0.0.1"}))
     assert "/servers/arena-1/plugin" in said("/servers/arena-1")

@@ -19,7 +19,7 @@ from equipoise.lab.simulation.game_server import Map
 from equipoise.page.visits import form_token
 from tests.page.chromium import tab
 from tests.page.games import Game, Home
-from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.web.daemon import CONFIG, Daemon, running
 from tests.web.edited import digest
 
 pytestmark = pytest.mark.world
@@ -243,20 +243,3 @@ def test_another_site_cannot_frame_a_page_nor_hold_on_to_its_window(browser: Bro
         popup.value.wait_for_load_state()
         assert popup.value.evaluate("window.opener") is None
         assert page.evaluate("held.closed") is True
-
-
-def test_a_cookie_that_another_site_has_planted_opens_nothing_after_the_login(browser: Browser, daemon: Daemon) -> None:
-    home = Home(daemon)
-    with elsewhere() as site, victim(browser, home) as page:
-        (mine,) = page.context.cookies()
-        planted = f"{mine['name']}=planted"
-        page.goto("about:blank")  # a wall without its cookie goes to the login by itself
-        page.context.clear_cookies()
-        page.goto(f"{site}/?{planted}")
-        page.goto(f"{home.url}/login")
-        page.fill("[name=token]", SECRETS["owner"])
-        page.keyboard.press("Enter")
-        page.wait_for_selector("text=owner (admin)")
-        assert daemon.request("GET", "/", cookie=planted, accept="text/html").status == 303
-        (after,) = page.context.cookies()
-        assert (after["value"] != "planted", after["httpOnly"], after["sameSite"]) == (True, True, "Strict")

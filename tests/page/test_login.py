@@ -7,7 +7,6 @@ import http.client
 import json
 import logging
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -30,12 +29,6 @@ LOCATION = re.compile(r"url=([^\"]+)")
 @pytest.fixture
 def browser(daemon: Daemon) -> Browser:
     return Browser(daemon)
-
-
-@pytest.fixture
-def edited(tmp_path: Path) -> Iterator[Edited]:
-    with running(tmp_path) as daemon:
-        yield Edited(daemon, tmp_path)
 
 
 def path_of(page: Page) -> str:
@@ -234,10 +227,6 @@ def test_a_link_is_good_for_ten_minutes_and_a_few_wait_at_a_time() -> None:
     others = links.make(b"guest", 0.0)
     assert [links.token(link, 1.0, use=True) for link in mine] == [None] * 2 + [b"owner"] * logins.MOST_LINKS
     assert links.token(others, 1.0, use=True) == b"guest"
-
-
-def test_a_script_makes_no_link(daemon: Daemon) -> None:
-    assert daemon.call("POST", "/v1/admin/login", who="arena-1").code == "role"
 
 
 def test_a_login_ends_after_two_weeks_without_use_and_after_a_month_with_it(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from tests.page.test_site import OWNER
 from tests.web.daemon import SECRETS, Daemon
 from tests.wire.samples import HELLO, ROUND, posted
@@ -25,13 +23,11 @@ def play(daemon: Daemon, count: int = 3) -> None:
         daemon.post(posted(HELLO, {**ROUND, "round": f"1-{number}", "started_at": started}, seq=number))
 
 
-@pytest.mark.parametrize("path", ["/pools/main", "/maps", "/decisions", "/audit", "/health"])
-def test_without_any_round_each_page_says_what_will_come(daemon: Daemon, path: str) -> None:
+def test_without_any_round_each_page_says_what_will_come_and_the_only_pool_needs_no_choice(daemon: Daemon) -> None:
+    lists = ("/players", "/players?text=nobody", "/rounds", "/rounds?map=nowhere&server=arena-1")
     for who in (OWNER, GUEST):
-        assert "<h1>" in page(daemon, path, who)
-
-
-def test_the_only_pool_needs_no_choice(daemon: Daemon) -> None:
+        for path in ("/pools/main", "/maps", "/decisions", "/audit", "/health", *lists):
+            assert ('class="empty"' if path in lists else "<h1>") in page(daemon, path, who), path
     answer = daemon.request("GET", "/pools", **OWNER)
     assert (answer.status, answer.headers["Location"]) == (303, "/pools/main")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,41 +25,10 @@ PEOPLE = [f"Player {number}" for number in range(12)]
 LIVE = "#line:has-text('live')"
 
 
-@pytest.fixture
-def edited(tmp_path: Path) -> Iterator[Edited]:
-    with running(tmp_path) as daemon:
-        yield Edited(daemon, tmp_path)
-
-
 def panels(page: Page) -> list[str]:
     """The names of the wall's servers, in their order; without one that no script has called from."""
     names: list[str] = page.locator(".panels > .panel").evaluate_all("panels => panels.map(panel => panel.id)")
     return [name.removeprefix("server-") for name in names if name != "server-ns2-1"]
-
-
-def test_of_two_admins_and_an_old_tab_only_what_was_seen_is_done(browser: Browser, daemon: Daemon) -> None:
-    game, home = Game(daemon, PEOPLE), Home(daemon)
-    with tab(browser, home) as mine, tab(browser, home) as yours:
-        for each in (mine, yours):
-            each.go("/servers/arena-1/off")
-        mine.page.click("text='Switch off'")
-        mine.page.wait_for_url("**/servers/arena-1")
-        yours.page.click("text='Switch off'")
-        yours.page.wait_for_selector("[role=alert]")
-        assert len(home.audited()) == 1
-        yours.go("/servers/arena-1/on")
-        yours.page.click("text='Switch on'")
-
-        yours.go("/servers/arena-1/scramble?when=next")
-        game.game.disconnect(next(iter(game.names)))
-        game.sync()
-        yours.page.click("text='Scramble next round'")
-        yours.page.wait_for_selector("[role=alert]")
-        assert (home.ask("servers/arena-1")["server"]["pending"], len(home.audited())) == (None, 2)
-        assert "Player 0" not in yours.page.locator("table").all_inner_texts()
-        yours.page.click("text='Scramble next round'")
-        yours.page.wait_for_url("**/servers/arena-1")
-        assert home.ask("servers/arena-1")["server"]["pending"] == "ordered by an admin"
 
 
 def test_a_login_that_ends_in_the_middle_of_a_dialog_does_nothing_and_leads_back_to_it(
@@ -88,30 +56,23 @@ def test_a_login_that_ends_in_the_middle_of_a_dialog_does_nothing_and_leads_back
 FORM = "application/x-www-form-urlencoded"
 
 
-def test_servers_come_and_go_on_a_watched_wall_with_the_configuration(browser: Browser, edited: Edited) -> None:
-    with tab(browser, Home(edited.daemon)) as opened:
-        opened.page.wait_for_selector(LIVE)
-        assert panels(opened.page) == ["arena-1"]
+def test_servers_come_and_go_on_watched_pages_with_the_configuration(browser: Browser, edited: Edited) -> None:
+    home = Home(edited.daemon)
+    with tab(browser, home) as wall, tab(browser, home) as server:
+        wall.page.wait_for_selector(LIVE)
+        assert panels(wall.page) == ["arena-1"]
         file = edited.add_server("dustbowl", "secret")
         edited.reload()
-        opened.page.wait_for_selector("#server-dustbowl", timeout=8_000)
+        wall.page.wait_for_selector("#server-dustbowl", timeout=8_000)
+        server.go("/servers/dustbowl")
+        server.page.wait_for_selector(LIVE)
         file.unlink()
         edited.reload()
-        opened.page.wait_for_selector("#server-dustbowl", state="detached", timeout=8_000)
-        assert panels(opened.page) == ["arena-1"]
-        assert opened.errors == []
-
-
-def test_a_watched_page_of_a_server_that_is_removed_says_that_it_is_gone(browser: Browser, edited: Edited) -> None:
-    file = edited.add_server("dustbowl", "secret")
-    edited.reload()
-    with tab(browser, Home(edited.daemon)) as opened:
-        opened.go("/servers/dustbowl")
-        opened.page.wait_for_selector(LIVE)
-        file.unlink()
-        edited.reload()
-        opened.page.wait_for_selector("text=No server 'dustbowl'", timeout=8_000)
-        assert "is configured" in opened.page.inner_text("main")
+        wall.page.wait_for_selector("#server-dustbowl", state="detached", timeout=8_000)
+        assert panels(wall.page) == ["arena-1"]
+        assert wall.errors == []
+        server.page.wait_for_selector("text=No server 'dustbowl'", timeout=8_000)
+        assert "is configured" in server.page.inner_text("main")
 
 
 def test_a_public_page_fetches_itself_again_without_losing_the_place_of_who_reads_it(

@@ -27,7 +27,7 @@ from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.web.test_admin import crowd
 from tests.web.test_batches import ROSTER, batch, ended
 from tests.webhooks.discord_server import discord, listening
-from tests.wire.samples import HELLO
+from tests.wire.samples import HELLO, KOTH
 
 pytestmark = pytest.mark.slow
 
@@ -210,7 +210,6 @@ async def test_three_machines_of_a_shared_pool_tell_each_thing_once(
 ) -> None:
     players = [{"id": str(76561197960287930 + one), "side": ("red", "blu")[one > 3]} for one in range(5)]
     live = {"kind": "round_live", "round": "2-1", "players": players}
-    koth = {**HELLO, "map": "koth_viaduct", "phase": "running", "facts": {"game_type": 2, "koth": True}}
     house, own = Community(monkeypatch), ["arena-0", "arena-1", "arena-2"]
     summaries = [("summary", "news", name) for name in (*own, "mover")]
     async with discord(time.monotonic) as server, listening(house.take) as port, asyncio.timeout(120):
@@ -228,7 +227,7 @@ async def test_three_machines_of_a_shared_pool_tell_each_thing_once(
             await house.move()
             await house.told_of(*(("lost", "fault", name) for name in own))
             await house.sum_up()
-            await house.post(2, "arena-2", koth, {**ROSTER, "players": players}, live, seq=1, boot=2)
+            await house.post(2, "arena-2", KOTH, {**ROSTER, "players": players}, live, seq=1, boot=2)
             await asyncio.to_thread(house.daemons[2].call, "POST", "/v1/admin/servers/arena-2/scramble", {})
             await house.post(2, "arena-2", seq=2, boot=2)
             await house.told_of(*summaries, ("scramble", "news", "arena-2"), ("lost", "over", "arena-2"))
