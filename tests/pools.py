@@ -21,6 +21,7 @@ from equipoise.service.ring import Ring
 from equipoise.store.notes import Audit
 from equipoise.store.player_rows import PlayerRow
 from equipoise.store.sequence import BulkEdit
+from equipoise.store.store import Store
 from tests.hosts import GivenClock
 from tests.store.samples import a_round, opened, player, with_counts, with_spans
 
