@@ -131,14 +131,6 @@ def test_scramble_now_and_a_dry_run_need_the_least_number_of_players(when: str) 
     assert session.memory.pending is None
 
 
-def test_scramble_now_that_is_solved_after_the_round_ended_stays_due() -> None:
-    session = begun(Mode.KOTH, "ab|cd")
-    question = asked(session, (1.0, command("scramble", "now")))
-    play(session, [(1.1, ended(finished("r1", A), 1.1)), (1.2, solved(question))])
-    assert session.memory.pending == ADMIN
-    assert asked(session, (2.0, started("ab|cd", 2.0))).moment is Moment.FREEZE
-
-
 def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     question = asked(session, (1.0, command("scramble", "now")))
@@ -152,15 +144,19 @@ def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
     [
         (e.Phase.RUNNING, "now", [e.PlayerLeft(1.1, ids("d")[0])]),
         (e.Phase.RUNNING, "now", [e.SideChanged(1.1, ids("e")[0], A), command("off")]),
+        (e.Phase.RUNNING, "now", [ended(finished("r1", A), 1.1)]),
+        (e.Phase.RUNNING, "now", [seen("ab|cd", no_moves="sudden_death")]),
         (e.Phase.FREEZE, "next", [went_live("r1", "ab|cd", 1.1)]),
     ],
-    ids=["too few are left", "it was switched off", "the round is live"],
+    ids=["too few are left", "it was switched off", "the round is over", "sudden death began", "the round is live"],
 )
-def test_a_scramble_is_not_asked_again_and_stays_due(phase: e.Phase, when: str, meanwhile: list[e.Event]) -> None:
+def test_a_scramble_is_neither_ordered_nor_asked_again_and_stays_due(
+    phase: e.Phase, when: str, meanwhile: list[e.Event]
+) -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=phase)
     question = asked(session, (1.0, command("scramble", when)))
     play(session, [(1.1, event) for event in meanwhile])
-    assert not of(AskSplit, play(session, [(1.2, solved(question))]))
+    assert not of((AskSplit, Assign), play(session, [(1.2, solved(question))]))
     assert session.memory.pending == ADMIN
 
 
@@ -433,15 +429,6 @@ def test_in_sudden_death_a_scramble_waits_for_the_next_round_and_a_gap_stays() -
     assert next(each for each in effects if isinstance(each, Tell)) == Tell(None, (why,))
     assert session.memory.pending == Text(Phrase.REASON_ADMIN)
     assert of(AskSplit, play(session, [(4.0, ended(finished("r1", A), 4.0)), (5.0, started("abcd|ef"))]))
-
-
-def test_a_split_that_is_solved_after_sudden_death_began_is_ordered_in_the_next_freeze() -> None:
-    session = begun(Mode.KOTH, "abc|def")
-    (asked,) = of(AskSplit, play(session, [(1.0, command("scramble", "now"))]))
-    play(session, [(2.0, seen("abc|def", no_moves="sudden_death"))])
-    solved = answer(asked, dict.fromkeys(ids("abcdef"), 2000.0))  # type: ignore[arg-type]
-    assert of(Assign, play(session, [(2.1, solved)])) == []
-    assert session.memory.pending is not None
 
 
 # A server whose script is not trusted takes no admin's commands from the game: `admin_commands = false`.

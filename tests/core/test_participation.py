@@ -67,9 +67,6 @@ def test_who_changed_side_is_rated_for_the_one_they_were_on_longest_of_equal_tim
     assert Participant(PlayerId("c"), side, on_a, on_b) in there
 
 
-# On which side.
-
-
 # Which rounds.
 
 
