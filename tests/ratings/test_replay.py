@@ -25,7 +25,7 @@ from tests.ratings.histories import DAY, agree, internationals, random_history, 
 from tests.ratings.joint.samples import joint_matches
 from tests.ratings.ns2.samples import busy_matches
 from tests.ratings.samples import duel, odd_matches, people, random_matches
-from tests.ratings.trueskill.brute_force import many_teams
+from tests.ratings.trueskill.brute_force import empty_teams, many_teams
 from tests.ratings.trueskill2.samples import EVERYTHING, full_matches
 
 SERVERS: list[tuple[str, dict[str, object]]] = [
@@ -121,6 +121,8 @@ CASES: dict[str, Case] = {
         )
         for part in (0.0, 0.5)
     },
+    "trueskill-empty-teams": ("trueskill", {}, lambda: empty_teams(3), 0),
+    "trueskill_through_time-empty-teams": ("trueskill_through_time", {}, lambda: empty_teams(3), 0),
     "ns2-bare": ("ns2", {}, lambda: [duel("ann", "bob"), duel("bob", "cid", 0.5), duel("cid", "ann", 0.0)], 0),
     **{
         f"joint-{params}": ("joint", params, lambda: joint_matches(seed=1, count=150), 40)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 
@@ -20,7 +19,7 @@ from equipoise.ratings.parts.team_order import (
     sweep,
 )
 from equipoise.ratings.parts.truncated_gaussian import cdf
-from tests.ratings.trueskill.brute_force import performances, phi
+from tests.ratings.trueskill.brute_force import phi
 
 
 def teams_of(*known: tuple[float, float], sizes: tuple[int, ...] = ()) -> Teams:
@@ -101,28 +100,6 @@ def test_messages_between_two_teams_equal_the_closed_form(ranks):
     learn(three, (*ranks, 9), 0, 3, 0.7)
     assert three.slope == pytest.approx([*two.slope, 0], abs=1e-9)
     assert three.curvature == pytest.approx([*two.curvature, 0], abs=1e-9)
-
-
-@pytest.mark.slow
-def test_three_teams_come_near_what_a_sum_over_all_performances_says():
-    """Expectation propagation is an approximation: here good to a thirtieth of a deviation."""
-    known, unit = ((0.5, 2.0), (0.0, 1.0), (-0.3, 1.5)), 0.8
-    grid, density = performances(known)
-    for ranks in [(0, 1, 2), (2, 0, 1), (0, 0, 1), (1, 0, 1), (0, 0, 0)]:
-        teams = teams_of(*known)
-        learn(teams, ranks, 0, 3, unit)
-        left = density
-        for upper, lower in itertools.pairwise(sorted(range(3), key=lambda team, ranks=ranks: ranks[team])):
-            difference, margin = grid[upper] - grid[lower], unit * math.sqrt(2)
-            drawn = ranks[upper] == ranks[lower]
-            left = left * (np.abs(difference) <= margin if drawn else difference > margin)
-        for team, (mean, variance) in enumerate(known):
-            exact = (grid[team] * left).sum() / left.sum()
-            spread = math.sqrt(((grid[team] - exact) ** 2 * left).sum() / left.sum())
-            assert mean + variance * teams.slope[team] == pytest.approx(exact, abs=math.sqrt(variance) / 30), ranks
-            after = variance + variance**2 * teams.curvature[team]
-            assert math.sqrt(after) == pytest.approx(spread, abs=math.sqrt(variance) / 30), ranks
-        assert math.exp(log_evidence(teams, ranks, 0, 3, unit)) == pytest.approx(left.sum(), abs=0.01), ranks
 
 
 def test_slope_and_curvature_of_two_teams_are_the_derivatives_of_the_log_evidence():

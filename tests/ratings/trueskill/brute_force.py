@@ -78,3 +78,22 @@ def many_teams(seed: int, count: int, players: int) -> Iterator[Match]:
             skill_at_start={teams[1][0]: 25 + rng.gauss(0, 3)} if rng.random() < 0.3 else {},
             started_at=None if rng.random() < 0.2 else 1e9 + 1e5 * (number + rng.uniform(-0.5, 0.5)),
         )
+
+
+def orders(count: int) -> Iterator[tuple[int, ...]]:
+    """All orders of teams, with ties, as ranks from 0 on."""
+    for ranks in itertools.product(range(count), repeat=count):
+        if set(ranks) == set(range(max(ranks) + 1)):
+            yield ranks
+
+
+def empty_teams(count: int) -> list[Match]:
+    """Every order of teams of one, any of which may be empty or have fraction 0; no player plays twice."""
+    made = []
+    for ranks, idle in itertools.product(orders(count), itertools.product((False, True), repeat=count)):
+        away = sum(ranks) % 2 == 0
+        players = [PlayerId(f"{len(made)}.{team}") for team in range(count)]
+        teams = tuple(() if none and away else (player,) for player, none in zip(players, idle, strict=True))
+        fraction_played = {player: 0.0 for player, none in zip(players, idle, strict=True) if none and not away}
+        made.append(Match(teams, ranks, fraction_played=fraction_played))
+    return made

@@ -9,11 +9,10 @@ from statistics import NormalDist
 
 import pytest
 
-from equipoise.core.model import PlayerId
 from equipoise.ratings.system import Match
 from equipoise.ratings.weng_lin.formulas import KAPPA
 from equipoise.ratings.weng_lin.system import WengLin
-from tests.ratings.samples import ANN, BOB, CID, DAN, duel
+from tests.ratings.samples import ANN, BOB, CID, DAN
 
 PHI = NormalDist().cdf
 BETA, EPSILON = 3.0, 0.7
@@ -143,11 +142,3 @@ def test_a_surprise_of_any_size_leaves_numbers(model):
     for teams, ranks in ((LONE, (3, 0, 1, 2)), (LONE[:2], (1, 0)), (LONE[:2], (0, 0)), (((ANN,), (), ()), (1, 0, 0))):
         assert all(math.isfinite(change.after) for change in system.rate(Match(teams, ranks)).changes)
     assert system.uncertainty(ANN) > 0
-
-
-def test_a_league_of_duels_finds_who_is_better():
-    system = WengLin.create()
-    for number in range(300):
-        winner = 1.0 if number % 4 else 0.0
-        system.rate(duel("ann", "bob", winner))
-    assert system.predict(Match(((PlayerId("ann"),), (PlayerId("bob"),)))).wins[0] == pytest.approx(0.75, abs=0.05)
