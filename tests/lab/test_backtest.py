@@ -140,18 +140,3 @@ def test_players_are_divided_by_squad_experience_and_last_outcome_counted_from_t
     lost = found["last", "lost"]  # cid against ann and bob, then dan beside cid
     assert (lost.predicted, lost.scored) == (pytest.approx((1 - p + q) / 2), 0.25)
     assert found["last", "drew"].scored == 0.5
-
-
-def test_squads_that_play_better_than_the_sum_of_their_players_show() -> None:
-    rng = np.random.default_rng(3)
-    people = [PlayerId(f"p{number}") for number in range(20)]
-    matches = []
-    for _ in range(1500):
-        four = [people[number] for number in rng.permutation(20)[:4]]
-        won = float(rng.random() < 0.7)
-        matches.append(Match((tuple(four[:2]), tuple(four[2:])), ranks_of(won), squads=(tuple(four[:2]),)))
-    done = backtest(Model("elo", {"k": 1.0}), history := History.of(matches))
-    alone, together = divided(done, history)[:2]
-    for each, off in ((alone, -0.2), (together, 0.2)):
-        assert each.difference.error == pytest.approx(math.sqrt(0.7 * 0.3 / 1200), rel=0.1)
-        assert each.difference.value == pytest.approx(off, abs=4 * each.difference.error)

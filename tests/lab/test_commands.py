@@ -206,13 +206,6 @@ def test_check_says_how_files_are_read_and_what_is_wrong_in_them(tmp_path: Path)
     assert run("lab", "backtest", "--matches", matches, "--participants", people, "--model", "elo").exit_code == 0
 
 
-def test_a_system_that_reads_a_faulty_column_says_so(tmp_path: Path) -> None:
-    matches, people = sets.write(tmp_path, people=(*sets.PARTICIPANTS[:-1], "m3,2,dan,,-1,,"))
-    done = run("lab", "replay", "--matches", matches, "--participants", people, "--model", "trueskill2")
-    said = f"equipoise: {people}:10: kills '-1' is not a number from 0 to 1,000,000\n"
-    assert (done.exit_code, done.output) == (2, said)
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

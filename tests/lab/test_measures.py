@@ -110,13 +110,6 @@ def test_overconfidence_is_the_expected_minus_the_actual_score_of_favourites() -
     assert found.error == pytest.approx(math.sqrt(deviation / 4))
 
 
-def test_a_favourite_who_wins_as_often_as_predicted_is_not_overconfident() -> None:
-    even = [played(0.75, 1.0)] * 3 + [played(0.75, 0.0), played(0.25, 0.0), played(0.25, 0.0), played(0.25, 0.5)]
-    found = overconfidence([*even, played(0.25, 0.5)])
-    assert found is not None
-    assert found.value == pytest.approx(0.0)
-
-
 def test_even_predictions_have_no_favourite() -> None:
     assert overconfidence([played(0.5, 1.0), played(0.5, 0.0)]) is None
     assert overconfidence([]) is None

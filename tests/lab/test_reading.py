@@ -121,16 +121,6 @@ def test_columns_without_any_value_are_unknown(tmp_path: Path) -> None:
     assert kept == set()
 
 
-def test_gzip_quotes_a_byte_order_mark_and_windows_lines_read_the_same(tmp_path: Path) -> None:
-    plain = read_history(*sets.write(tmp_path))
-    matches, people = sets.write(tmp_path)
-    text = "\ufeff" + matches.read_text().replace("Reds", '"Reds"').replace("\n", "\r\n")
-    matches.write_bytes(gzip.compress(text.encode()))
-    again = read_history(matches, people)
-    assert (again.players, again.maps) == (plain.players, plain.maps)
-    np.testing.assert_array_equal(again.points, plain.points)
-
-
 def test_participants_may_come_in_any_order(tmp_path: Path) -> None:
     shuffled = read_history(*sets.write(tmp_path, people=tuple(reversed(sets.PARTICIPANTS))))
     named = [shuffled.players[number] for number in shuffled.members]
