@@ -122,6 +122,12 @@ async def played(pool: Pool, records: Iterable[RecordRound]) -> None:
         assert (await pool.record(each, None)).status == "stored"
 
 
+async def caught_up(pool: Pool) -> None:
+    """Wait until the system that makes the teams, if it is another one, has learnt from every round."""
+    if pool.follower is not None:
+        await pool.follower.caught_up()
+
+
 def summary_of(system: System[Any], one: PlayerId) -> PlayerSummary:
     """A system's summary as a pool gives it: with what splits balance on."""
     skill, deviation, skills = system.skill(one), system.deviation(one), system.skills(one)

@@ -24,7 +24,7 @@ from equipoise.store.past import VoidStrike
 from equipoise.store.recalculation import CalibrationFit, CalibrationFound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
-from tests.opened_pool import opened, played
+from tests.opened_pool import caught_up, opened, played
 from tests.store.samples import SERVER, a_round, player, sql
 
 pytestmark = pytest.mark.also_shared
@@ -151,11 +151,6 @@ async def test_what_is_said_is_the_same_live_after_a_restart_and_in_a_replay(
 async def test_a_balance_system_is_calibrated_and_the_one_that_is_shown_is_not(
     tmp_path: Path, made_up: list[CalibrationFit]
 ) -> None:
-    async def caught_up(pool: Pool) -> None:
-        await pool.follower.caught_up()
-        await pool.store.ping()
-
-    stored: list[list[tuple[Any, ...]]] = []
     async with opened(tmp_path, balance=create("trueskill")) as pool:
         job = Calibrations({"main": pool}, GivenClock(1_800_000_000.0))
         await play(pool, 10)
@@ -170,14 +165,14 @@ async def test_a_balance_system_is_calibrated_and_the_one_that_is_shown_is_not(
         raw = outlook(pool.follower.system, HERE, *sides)  # type: ignore[union-attr]
         assert (known.low, known.high) != (raw.low, raw.high)
         assert known.low < known.chance < known.high
-    stored.append(rows(tmp_path))
-    said = said_of(Calibration(1.5, FOUND.sides, FOUND.maps), [row[1] for row in stored[0][10:]])
-    assert [row[2] for row in stored[0][10:]] == pytest.approx(said, abs=1e-12)
-    assert [row[2] for row in stored[0][:10]] == [None] * 10
+    stored = rows(tmp_path)
+    said = said_of(Calibration(1.5, FOUND.sides, FOUND.maps), [row[1] for row in stored[10:]])
+    assert [row[2] for row in stored[10:]] == pytest.approx(said, abs=1e-12)
+    assert [row[2] for row in stored[:10]] == [None] * 10
     sql(tmp_path / "s.db", "UPDATE rounds SET balance_prediction = NULL, said = NULL, unevenness = NULL")
     async with opened(tmp_path, balance=create("trueskill")) as pool:  # it begins with the first round
         await caught_up(pool)
-    assert rows(tmp_path) == stored[0]
+    assert rows(tmp_path) == stored
     async with opened(tmp_path, balance=create("trueskill", beta=5.0)) as pool:  # another system
         await caught_up(pool)
         assert (await Calibrations({"main": pool}, GivenClock(0.0)).status(pool)).present == NONE

@@ -128,16 +128,6 @@ async def test_of_a_late_batch_only_the_rounds_are_taken(rig: Rig) -> None:
 
 
 @played
-async def test_a_gap_in_the_numbers_asks_for_a_roster(rig: Rig) -> None:
-    await rig.hello(FOUR)
-
-    reply = await rig.host.handle(rig.batch(e.Heartbeat(0.0), seq=7))
-
-    assert reply.want == ("roster",)
-    assert rig.host.skipped == 1
-
-
-@played
 async def test_the_cache_is_sent_once_and_again_to_a_script_that_started_anew(rig: Rig) -> None:
     first = await rig.hello(FOUR)
     second = await rig.post(e.Heartbeat(0.0))

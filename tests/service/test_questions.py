@@ -58,42 +58,25 @@ class Case:
 
 
 FREEZE = (spoken("scramble", "next"), e.RoundStarted(0.0, SIX))
+VOICE = e.Commanded(0.0, ("vote",), player(1), admin=False)
+ANY, SWITCH = e.SideWanted(0.0, player(9), None), e.SideWanted(0.0, player(1), Side.B)
 CASES = (
-    Case("a scramble", "split", "equipoise.balancing.best", FREEZE),
-    Case("a scramble now", "split", "equipoise.balancing.best", (spoken("scramble", "now"),)),
-    Case("a dry run", "split", "equipoise.balancing.best", (spoken("scramble", "dry"),)),
-    Case("a scramble of joint", "split", "equipoise.balancing.covariances.playing", FREEZE, system="joint"),
-    Case("a duel", "split", "equipoise.balancing.duel", (e.RoundStarted(0.0, SIX),), mode=Mode.ARENA),
-    Case("a shuffle", "split", "equipoise.balancing.shuffled", FREEZE, mode=Mode.NS2),
-    Case("its chances", "split", "equipoise.balancing.outlook", FREEZE),
-    Case("a gap", "moves", "equipoise.balancing.transfer", (e.RosterSeen(0.0, GAP),)),
-    Case(
-        "a joiner", "side", "equipoise.balancing.side_of_joiner", (e.SideWanted(0.0, player(9), None),), system="joint"
-    ),
-    Case(
-        "a switch",
-        "switch",
-        "equipoise.balancing.judged_switch",
-        (e.SideWanted(0.0, player(1), Side.B),),
-        here=roster([1, 2, 3, 4], [5, 6, 7]),
-    ),
-    Case("the cache", "cache", "equipoise.balancing.splits", (e.RosterSeen(0.0, EIGHT),)),
-    Case(
-        "a voice",
-        "chance",
-        "equipoise.balancing.outlook",
-        (e.Commanded(0.0, ("vote",), player(1), admin=False),),
-        rules=Rules(vote=VoteRules(min_players=2)),
-    ),
-    Case("a rating", "summaries", "equipoise.service.pool.summaries_on", (e.PlayerJoined(0.0, player(9)),)),
-    Case(
-        "ratings of joiners",
-        "summaries",
-        "equipoise.service.pool.Pool.summaries",
-        (e.SideWanted(0.0, player(9), None),),
-    ),
-    Case("the teams", "command", "equipoise.service.lookups.outlook_now", (spoken("teams"),)),
-    Case("the ranks", "command", "equipoise.service.pool.Pool.rank", (spoken("rank"),)),
+    Case("a scramble", "split", "balancing.best", FREEZE),
+    Case("a scramble now", "split", "balancing.best", (spoken("scramble", "now"),)),
+    Case("a dry run", "split", "balancing.best", (spoken("scramble", "dry"),)),
+    Case("a scramble of joint", "split", "balancing.covariances.playing", FREEZE, system="joint"),
+    Case("a duel", "split", "balancing.duel", (e.RoundStarted(0.0, SIX),), mode=Mode.ARENA),
+    Case("a shuffle", "split", "balancing.shuffled", FREEZE, mode=Mode.NS2),
+    Case("its chances", "split", "balancing.outlook", FREEZE),
+    Case("a gap", "moves", "balancing.transfer", (e.RosterSeen(0.0, GAP),)),
+    Case("a joiner", "side", "balancing.side_of_joiner", (ANY,), system="joint"),
+    Case("a switch", "switch", "balancing.judged_switch", (SWITCH,), here=roster([1, 2, 3, 4], [5, 6, 7])),
+    Case("the cache", "cache", "balancing.splits", (e.RosterSeen(0.0, EIGHT),)),
+    Case("a voice", "chance", "balancing.outlook", (VOICE,), rules=Rules(vote=VoteRules(min_players=2))),
+    Case("a rating", "summaries", "service.pool.summaries_on", (e.PlayerJoined(0.0, player(9)),)),
+    Case("ratings of joiners", "summaries", "service.pool.Pool.summaries", (ANY,)),
+    Case("the teams", "command", "service.lookups.outlook_now", (spoken("teams"),)),
+    Case("the ranks", "command", "service.pool.Pool.rank", (spoken("rank"),)),
 )
 
 
@@ -142,7 +125,7 @@ async def test_a_question_that_fails_refuses_no_batch(
         await begun(rig, case)
         ended = e.RoundEnded(0.0, round_of("r1", case.here, Side.A, case.mode))
         with monkeypatch.context() as broken:
-            broken.setattr(case.breaks, raising(error))
+            broken.setattr(f"equipoise.{case.breaks}", raising(error))
             if case.kind == "cache":
                 rig.host.session.state.cache = None
 

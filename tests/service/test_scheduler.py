@@ -126,17 +126,11 @@ def nights(trigger: Daily, start: datetime, count: int) -> list[str]:
 
 
 @pytest.mark.usefixtures("berlin")
-def test_a_daily_job_runs_once_a_day_by_the_machines_time() -> None:
-    noon = datetime(2026, 6, 1, 12, tzinfo=UTC)
-    assert nights(NIGHT, noon, 3) == ["02 04:30", "03 04:30", "04 04:30"]
-
-
-@pytest.mark.usefixtures("berlin")
-def test_a_time_that_summer_time_skips_or_repeats_comes_once_that_day() -> None:
+def test_a_daily_job_runs_once_a_day_by_the_machines_time_also_where_summer_time_skips_or_repeats_it() -> None:
+    assert nights(NIGHT, datetime(2026, 6, 1, 12, tzinfo=UTC), 3) == ["02 04:30", "03 04:30", "04 04:30"]
     early = Daily("02:30")
-    skipped, repeated = datetime(2026, 3, 28, 12, tzinfo=UTC), datetime(2026, 10, 24, 12, tzinfo=UTC)
-    assert [night[:2] for night in nights(early, skipped, 2)] == ["29", "30"]
-    assert nights(early, repeated, 2) == ["25 02:30", "26 02:30"]
+    assert [night[:2] for night in nights(early, datetime(2026, 3, 28, 12, tzinfo=UTC), 2)] == ["29", "30"]
+    assert nights(early, datetime(2026, 10, 24, 12, tzinfo=UTC), 2) == ["25 02:30", "26 02:30"]
 
 
 async def test_a_daily_job_follows_a_clock_that_is_set_back() -> None:
@@ -252,22 +246,8 @@ async def test_a_fault_in_a_job_is_logged_with_where_it_is(caplog: pytest.LogCap
     assert all(each.exc_info for each in caplog.records)
 
 
-async def test_a_daemon_that_ends_waits_for_no_job() -> None:
-    cancelled = []
-
-    async def run() -> None:
-        try:
-            await asyncio.sleep(3600)
-        except asyncio.CancelledError:
-            cancelled.append(1)
-            raise
-
-    async with scheduled(run) as scheduler:
-        await until(lambda: status(scheduler).running_since is not None)
-    assert cancelled == [1]
-
-
-async def test_a_job_that_was_removed_in_the_middle_of_its_run_ends_with_the_others() -> None:
+@pytest.mark.parametrize("removed", [False, True])
+async def test_a_daemon_that_ends_waits_for_no_job_also_not_for_one_that_was_removed_in_its_run(removed: bool) -> None:
     began, ended = asyncio.Event(), asyncio.Event()
 
     async def lasting() -> None:
@@ -279,5 +259,6 @@ async def test_a_job_that_was_removed_in_the_middle_of_its_run_ends_with_the_oth
 
     async with scheduled(lasting) as scheduler:
         await began.wait()
-        scheduler.remove("job")
+        if removed:
+            scheduler.remove("job")
     assert ended.is_set()

@@ -44,7 +44,7 @@ from equipoise.store.sequence import PIECE, Event, Snapshot
 from equipoise.store.store import Store
 from tests.hosts import BOOT, GivenClock, Rig, roster
 from tests.hosts import player as host_player
-from tests.opened_pool import Followed, new_pool
+from tests.opened_pool import Followed, caught_up, new_pool
 from tests.pools import an_import, recomputed
 from tests.store.samples import SERVER, a_round, player, sql, with_spans
 
@@ -68,8 +68,7 @@ async def opened(
     ring = Ring(directory / "main.ring")
     pool = new_pool(system, store, ring, GivenClock(1_800_000_000.0), balance=balance)
     await pool.open()
-    if pool.follower is not None:
-        await pool.follower.caught_up()
+    await caught_up(pool)
     try:
         yield pool
     finally:
@@ -423,8 +422,7 @@ async def test_rounds_after_a_long_silence_are_learnt_although_every_round_befor
         assert retention.pruned["rounds"] == 11
         seen = sum(pool.balancing.summary(player(number)).rounds for number in PEOPLE)
         await played(pool, rounds(6, 12))
-        if pool.follower is not None:
-            await pool.follower.caught_up()
+        await caught_up(pool)
         before = known(pool.balancing)
         new = sum(len(record.participants) for record in rounds(6, 12))
         assert sum(pool.balancing.summary(player(number)).rounds for number in PEOPLE) == seen + new
@@ -454,8 +452,7 @@ async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_fol
             await played(pool, rounds(30))
             await pool.edit(player(1), 1200.0, "owner")
             await played(pool, rounds(30, 30))
-            if pool.follower is not None:
-                await pool.follower.caught_up()
+            await caught_up(pool)
             whole = known(pool.balancing)
             sql(folder / "s.db", "UPDATE rounds SET recorded_at = 1000 WHERE number <= 40")
             clock = GivenClock(1_800_000_000.0)
@@ -466,8 +463,7 @@ async def test_rounds_are_deleted_only_behind_a_snapshot_from_which_the_rest_fol
         async with opened(folder, own, balance) as pool:
             assert known(pool.balancing) == pytest.approx(whole, rel=1e-9, abs=1e-9)
             await pool.void(VoidStrike(SERVER, rounds(30, 30)[29].round.id), "owner", "")
-            if pool.follower is not None:
-                await pool.follower.caught_up()
+            await caught_up(pool)
             assert known(pool.balancing) != pytest.approx(whole, rel=1e-9)
 
 

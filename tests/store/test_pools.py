@@ -16,28 +16,24 @@ from equipoise.store.connection import open_database, transaction
 from equipoise.store.notes import Audit
 from equipoise.store.player_rows import Fingerprint, PlayerRow, SharedParts
 from equipoise.store.round_rows import RatedRound
-from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, submit
+from tests.store.samples import POOL, SERVER, Submitted, a_round, opened, player, record, sql, submit
 
 MADE_BY = Fingerprint("synelo", {"k_max": 72.0, "window": [1, 2]})
 
 
-async def test_a_pool_has_no_fingerprint_before_it_is_adopted_and_then_its_own(tmp_path: Path) -> None:
+async def test_a_pool_has_the_fingerprint_it_was_adopted_with_last_and_keeps_what_it_shares(
+    tmp_path: Path,
+) -> None:
     async with opened(tmp_path / "s.db") as store:
         assert await store.fingerprint(POOL) is None
         await store.adopt(POOL, MADE_BY, 5.0)
-        await store.adopt("other", Fingerprint("elo", {}), 6.0)
+        await store.adopt("other", Fingerprint("elo", {}), 5.5)
         assert await store.fingerprint(POOL) == MADE_BY
-        assert await store.fingerprint("other") == Fingerprint("elo", {})
-
-
-async def test_a_pool_that_is_adopted_again_has_the_new_fingerprint_and_keeps_what_it_shares(tmp_path: Path) -> None:
-    async with opened(tmp_path / "s.db") as store:
-        await store.adopt(POOL, MADE_BY, 5.0)
         await store.adopt(POOL, Fingerprint("ns2", {"window": 3}), 6.0)
         assert await store.fingerprint(POOL) == Fingerprint("ns2", {"window": 3})
+        assert await store.fingerprint("other") == Fingerprint("elo", {})
         assert await store.shared(POOL) == SharedParts(1, {})
-    with closing(open_database(tmp_path / "s.db")) as database:
-        assert database.execute("SELECT changed_at FROM pools").fetchall() == [(6.0,)]
+    assert sql(tmp_path / "s.db", "SELECT changed_at FROM pools ORDER BY pool") == [(6.0,), (5.5,)]
 
 
 class Sharing(Submitted):
