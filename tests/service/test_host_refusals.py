@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -29,6 +28,7 @@ from equipoise.store.round_rows import RatedRound
 from equipoise.wire import Batch, Reply
 from tests.hosts import SESSION, Rig, played, player, roster, round_of
 from tests.store.failing import Failing, Fault
+from tests.store.samples import sql
 
 SIX = roster([1, 2, 3], [4, 5, 6])
 
@@ -85,20 +85,15 @@ def ended(name: str, winner: Side | None = Side.A, mode: Mode = Mode.KOTH) -> e.
 
 def stored(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Everything in the store but the times."""
-    database = sqlite3.connect(folder / "equipoise.db")
-    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    store = folder / "equipoise.db"
+    tables = [name for (name,) in sql(store, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     tables.remove(Migrations.migrations_table)  # times alone
-    found = {name: database.execute(f'SELECT * FROM "{name}" ORDER BY 1').fetchall() for name in tables}
-    database.close()
-    return found
+    return {name: sql(store, f'SELECT * FROM "{name}" ORDER BY 1') for name in tables}
 
 
 def stored_rounds(rig: Rig) -> list[str]:
     """Ids in the order of being stored."""
-    database = sqlite3.connect(rig.store.path)
-    found = [name for (name,) in database.execute("SELECT id FROM rounds ORDER BY number")]
-    database.close()
-    return found
+    return [name for (name,) in sql(rig.store.path, "SELECT id FROM rounds ORDER BY number")]
 
 
 async def evening(

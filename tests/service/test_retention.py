@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from equipoise.service.retention import DAY, LINES, Retention, RetentionDays
 from equipoise.store.notes import Audit, Decision
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, Stopped, opened
+from tests.store.failing import locked
 from tests.store.samples import SERVER, a_round, until
 from tests.store.traced import Traced
 
@@ -87,13 +87,11 @@ async def test_a_round_waits_for_one_piece_at_most(tmp_path: Path) -> None:
 async def test_a_locked_store_is_pruned_by_the_next_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with opened(tmp_path) as pool:
         await decide(pool, 100)
-        other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
         run = retention(pool, decisions_days=90)
-        await run.run()
+        with locked(tmp_path / "s.db"):
+            await run.run()
         assert "nothing more is deleted until the next run: store: database is locked" in caplog.text
         assert await ages(pool) == [100]
-        other.close()
         await run.run()
         assert await ages(pool) == []
 

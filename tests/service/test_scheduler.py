@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from equipoise import ratings
-from equipoise.app import SystemClock
-from equipoise.core.participation import recorded
-from equipoise.core.rules import Rules
 from equipoise.errors import StoreError
 from equipoise.service.jobs import MISSED_SECONDS, Daily, Every, JobStatus, Run, Scheduler, retry
 from equipoise.service.metrics import Metrics
-from equipoise.service.pool import Pool
-from equipoise.service.ring import Ring
-from equipoise.store.store import Store
-from equipoise.wire import decode_batch
 from tests.opened_pool import opened
 from tests.store.failing import locked
-from tests.store.samples import player, until
-from tests.wire.samples import RED, ROUND, body
+from tests.store.samples import a_round, player, until
 
 NIGHT = Daily("04:30")
 
@@ -58,37 +48,20 @@ def next_run(scheduler: Scheduler) -> datetime:
     return datetime.fromtimestamp(at, UTC)
 
 
-async def kept_then_stored(folder: Path, clock_set: timedelta) -> tuple[int, int]:
-    """Rated rounds of a player before and after the scheduler found the store free again.
-
-    The system's clock is set by `clock_set` when the scheduler has begun: its next runs are as far away then.
-    """
-    store, clock = Store(folder / "equipoise.db"), SystemClock()
-    await store.open()
-    pool = Pool("main", ratings.create("synelo"), store, Ring(folder / "main.ring"), clock)
-    await pool.open()
-    (event,) = decode_batch(body(ROUND)).events
-    with closing(sqlite3.connect(folder / "equipoise.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        done = await pool.record(recorded(event.round, Rules()), None)
-        assert done.status == "kept"
-        before = pool.summary(RED).rounds
-        other.execute("ROLLBACK")
-    async with scheduled(partial(retry, {"main": pool})) as scheduler, asyncio.timeout(60):
-        for job in scheduler._timer.get_jobs():
-            job.modify(next_run_time=job.next_run_time - clock_set)
-        while pool.ring_depth:  # noqa: ASYNC110 (the pool has no event to wait for)
-            await asyncio.sleep(0)
-    await pool.close()
-    await store.close()
-    return before, pool.summary(RED).rounds
-
-
 @pytest.mark.parametrize("years", [0, 10, -10])
-def test_a_round_that_was_kept_is_stored_once_the_store_is_free_though_the_clock_is_set(
+async def test_a_round_that_was_kept_is_stored_once_the_store_is_free_though_the_clock_is_set(
     tmp_path: Path, years: int
 ) -> None:
-    assert asyncio.run(kept_then_stored(tmp_path, timedelta(days=years * 365))) == (0, 1)
+    """The clock is set when the scheduler has begun: its next runs are as far away then."""
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"):
+            assert (await pool.record(a_round(), None)).status == "kept"
+        assert pool.summary(player(1)).rounds == 0
+        async with scheduled(partial(retry, {"main": pool})) as scheduler:
+            for job in scheduler._timer.get_jobs():
+                job.modify(next_run_time=job.next_run_time - timedelta(days=years * 365))
+            await until(lambda: not pool.ring_depth)
+        assert pool.summary(player(1)).rounds == 1
 
 
 def test_runs_that_a_clock_set_forward_has_missed_are_not_counted_up() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -44,9 +44,7 @@ def decided(number: int) -> Decision:
 
 def written(path: Path) -> list[int]:
     """Rows of the three kinds as another connection sees them."""
-    with closing(sqlite3.connect(path)) as database:
-        tables = ("sessions", "decisions", "names")
-        return [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+    return [sql(path, f"SELECT count(*) FROM {table}")[0][0] for table in ("sessions", "decisions", "names")]
 
 
 async def test_notes_of_many_servers_are_one_transaction_behind_the_rounds_that_wait(tmp_path: Path) -> None:
@@ -159,11 +157,9 @@ async def test_notes_that_a_locked_store_does_not_take_are_written_later_the_new
             await until(lambda: "4 notes wait" in caplog.text)
             store.note([SessionMemory(SERVER, b"newer", 6.0), decided(2), Name(POOL, player(1), "Anne")])
         await until(lambda: any(written(tmp_path / "s.db")))
-        database = sqlite3.connect(tmp_path / "s.db")
-        with closing(database):
-            assert database.execute("SELECT memory FROM sessions").fetchall() == [(b"newer",)]
-            assert database.execute("SELECT name FROM names").fetchall() == [("Anne",)]
-            found = database.execute("SELECT reason FROM decisions ORDER BY number").fetchall()
+        assert sql(tmp_path / "s.db", "SELECT memory FROM sessions") == [(b"newer",)]
+        assert sql(tmp_path / "s.db", "SELECT name FROM names") == [("Anne",)]
+        found = sql(tmp_path / "s.db", "SELECT reason FROM decisions ORDER BY number")
     assert found == [("3 wins in a row",), ("reason 1",), ("reason 2",)]
 
 
