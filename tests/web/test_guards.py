@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.web.daemon import SECRETS, Answer, Daemon
+from tests.web.test_connections import EVENTS, Client
 from tests.wire.samples import ROUND, body, posted
 
 ORDER = [
@@ -158,16 +159,10 @@ def test_a_body_that_is_not_packed_may_say_so(untouched: Daemon) -> None:
 
 
 def test_a_secret_in_the_header_is_checked_before_the_body_is_read(untouched: Daemon) -> None:
-    with socket.create_connection((untouched.host, untouched.port), timeout=20) as connection:
-        head = (
-            "POST /v1/events HTTP/1.1",
-            f"Host: 127.0.0.1:{untouched.port}",
-            "Content-Type: application/json",
-            "Content-Length: 1000",
-            "Authorization: Bearer nobody's",
-        )
-        connection.sendall("\r\n".join([*head, "", ""]).encode())
-        assert connection.recv(4096).startswith(b"HTTP/1.1 401 ")
+    client = Client(untouched.host, untouched.port)
+    with client.socket:
+        client.send(EVENTS, secret="nobody's", length=1000)
+        assert client.answer().startswith(b"HTTP/1.1 401 ")
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic b3duZXI6", "Bearer owner token extra", "Bearer ÿ"])

@@ -57,12 +57,6 @@ def test_the_running_daemon_serves_it(untouched: Daemon) -> None:
     assert untouched.call("GET", "/openapi.json", who="guest").body == DOCUMENT
 
 
-def test_it_is_written_once_however_often_it_is_asked_for() -> None:
-    asked = cast(Request, None)
-    first, second = asyncio.run(described(asked)), asyncio.run(described(asked))
-    assert first.body is second.body
-
-
 def test_it_is_written_once_and_off_the_loop_however_many_ask_at_the_same_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

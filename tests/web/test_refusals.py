@@ -21,6 +21,7 @@ from equipoise.service.metrics import Metrics
 from equipoise.service.status import MOST_KINDS, REMEMBERED_SECONDS, RefusedBatches
 from equipoise.web import Refusals, refusals
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.web.test_connections import EVENTS, Client
 from tests.wire.samples import HELLO, RED, ROUND, body, posted
 
 pytestmark = pytest.mark.slow
@@ -43,17 +44,10 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 def guess(daemon: Daemon, secret: str = "wrong", source: str = "127.0.0.1", **said: str) -> bytes:
     """The answer to a batch with this secret."""
     sent = json.dumps(json.loads(body(**said)), ensure_ascii=False).encode()
-    with socket.create_connection((daemon.host, daemon.port), timeout=60, source_address=(source, 0)) as connection:
-        head = (
-            "POST /v1/events HTTP/1.1",
-            f"Host: {daemon.host}:{daemon.port}",
-            "Content-Type: application/json",
-            f"Content-Length: {len(sent)}",
-            f"Authorization: Bearer {secret}",
-            "User-Agent: sm-ripext/1.3",
-        )
-        connection.sendall("\r\n".join([*head, "", ""]).encode() + sent)
-        return connection.recv(65536)
+    client = Client(daemon.host, daemon.port, source)
+    with client.socket:
+        client.send(EVENTS, "User-Agent: sm-ripext/1.3", secret=secret, body=sent)
+        return client.answer()
 
 
 def test_a_line_names_what_an_operator_has_to_look_for(daemon: Daemon, caplog: pytest.LogCaptureFixture) -> None:
