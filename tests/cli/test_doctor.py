@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,18 @@ class GameServer:
         return False
 
 
+def findings(config: Path, *options: str, before: Sequence[str | Path] = ()) -> list[dict[str, Any]]:
+    """What doctor says, notes too; its exit code goes with it."""
+    words = ("doctor", "--json", "--config", config, *options)
+    done = run(*words)
+    if before:
+        done = subprocess.run([*before, EQUIPOISE, *words], capture_output=True, text=True, timeout=60)
+    answer: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+    assert done.returncode == any(each["bad"] for each in answer), done.stderr
+    assert all(each["advice"] for each in answer)
+    return answer
+
+
 class Place:
     """A real daemon, a game server beside it whose script the test plays, and an operator."""
 
@@ -136,19 +148,6 @@ class Place:
 
     def greets(self, plugin: str = VERSION) -> None:
         self.calls({**HELLO, "plugin": plugin}, ROSTER)
-
-    def findings(self, *before: str | Path) -> list[dict[str, Any]]:
-        """What doctor says, notes too; its exit code goes with it."""
-        words = ("doctor", "--json", "--config", self.config)
-        done = (
-            subprocess.run([*before, EQUIPOISE, *words], capture_output=True, text=True, timeout=60)
-            if before
-            else run(*words)
-        )
-        assert done.returncode in (0, 1), done.stderr
-        answer: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
-        assert done.returncode == any(each["bad"] for each in answer)
-        return answer
 
     def run(self, *words: str) -> str:
         done = run(*words, "--config", self.config)
@@ -299,11 +298,11 @@ def test_a_fault_is_found_with_what_to_do_and_nothing_is_said_once_it_is_mended(
             next(steps)
             # Root reads everything, whatever a file's mode says.
             as_operator = (sys.executable, UNPRIVILEGED) if fault is UNREADABLE else ()
-            found = [each for each in place.findings(*as_operator) if each["bad"]]
+            found = [each for each in findings(place.config, before=as_operator) if each["bad"]]
             assert any(each["about"] == about and what in each["what"] for each in found), found
             assert any(advice in f"{each['what']} {each['advice']}" for each in found), found
             assert next(steps, "mended") == "mended"
-            assert [each for each in place.findings() if each["bad"]] == []
+            assert [each for each in findings(place.config) if each["bad"]] == []
         finally:
             place.daemon.kill()
 
@@ -315,23 +314,15 @@ def test_a_user_whom_systemd_maps_to_the_owner_of_the_state_directory_is_no_faul
     mapped = RealDaemon(tmp_path / "house", prefix=as_another)
     mapped.start()
     try:
-        found = json.loads(run("doctor", "--json", "--config", mapped.config).stdout)["findings"]
+        found = findings(mapped.config)
         assert any("its script has not called" in each["what"] for each in found), found
         assert not any("does not own" in each["what"] for each in found), found
     finally:
         mapped.kill()
 
 
-def findings(house: House, *options: str) -> list[dict[str, Any]]:
-    done = run("doctor", "--json", "--config", house.config, *options)
-    answer = json.loads(done.stdout)
-    assert done.returncode == (1 if any(each["bad"] for each in answer["findings"]) else 0), done.stderr
-    assert all(each["advice"] for each in answer["findings"])
-    return list(answer["findings"])
-
-
 def said(house: House, *options: str) -> str:
-    return "\n".join(each["what"] for each in findings(house, *options))
+    return "\n".join(each["what"] for each in findings(house.config, *options))
 
 
 def on_a_free_port(house: House) -> int:
@@ -383,7 +374,7 @@ def test_whatever_another_program_answers_is_a_finding(answer: bytes, what: str,
         thread = threading.Thread(target=serve)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        (found,) = (each for each in findings(house, "--url", url) if each["about"] == "daemon")
+        (found,) = (each for each in findings(house.config, "--url", url) if each["about"] == "daemon")
         thread.join()
     assert what in found["what"]
     assert found["what"].isprintable()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.web import refusals
 from tests.web.daemon import Daemon, running
 from tests.web.edited import Edited
 
@@ -27,6 +28,14 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         assert started.call("GET", "/v1/admin/audit").body["audit"] == []
         assert started.call("GET", "/v1/admin/decisions").body["decisions"] == []
         assert started.call("GET", "/v1/admin/pools/main/quality").body["players"]["count"] == 0
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """One daemon that tests may change as they like; to answer a wrong secret it does not wait."""
+    with pytest.MonkeyPatch.context() as patch, running(tmp_path_factory.mktemp("attacked")) as started:
+        patch.setattr(refusals, "DELAY_SECONDS", 0.0)
+        yield started
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import ServerId
 from equipoise.wire import Batch
-from tests.web.daemon import SECRETS, Answer, Daemon, running
+from tests.web.daemon import SECRETS, Answer, Daemon
 from tests.web.made_up import MADE_UP, SOME
 from tests.wire.any_batch import batches
 from tests.wire.samples import BLU, RED, posted, written
@@ -34,13 +34,6 @@ LOOKS = [
     ("POST", "/v1/admin/servers/arena-1/balance", {"dry_run": True}),
 ]
 """What an operator may ask at any time."""
-
-
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """A daemon that these tests may change as they like."""
-    with running(tmp_path_factory.mktemp("attacked")) as started:
-        yield started
 
 
 @pytest.fixture(autouse=True)

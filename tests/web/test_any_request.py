@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from schemathesis import GenerationMode
 from schemathesis import checks as check
 from schemathesis.schemas import APIOperation
 
-from equipoise.web import refusals
 from equipoise.web.openapi import TABLE, document
-from tests.web.daemon import SECRETS, Daemon, running
+from tests.web.daemon import SECRETS, Daemon
 from tests.web.made_up import FEW
 
 pytestmark = pytest.mark.slow
@@ -61,14 +59,6 @@ def _printable(schema: dict[str, Any]) -> dict[str, Any]:
 
 SCHEMA = schemathesis.openapi.from_dict(document_of_this_daemon())
 OPERATIONS = [found.ok() for found in SCHEMA.get_all_operations() if found.ok().path != ENDLESS]
-
-
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """A daemon that these tests may change as they like; to answer a wrong secret it does not wait."""
-    with pytest.MonkeyPatch.context() as patch, running(tmp_path_factory.mktemp("attacked")) as started:
-        patch.setattr(refusals, "DELAY_SECONDS", 0.0)
-        yield started
 
 
 def test_every_route_is_asked() -> None:
