@@ -65,8 +65,9 @@ def test_a_summary_has_the_skill_in_either_chair_where_the_system_knows_one() ->
     (summary,) = summaries_on(system, NS2, [system.summary(one)])
     assert summary.chair_skills == pytest.approx((1400.0, 1300.0))
     other = create("synelo")
-    (summary,) = summaries_on(other, NS2, [other.summary(one)])
+    (summary,) = summaries_on(other, NS2, [other.summary(one)], shown=system)
     assert summary.chair_skills is None
+    assert (summary.side_skills, summary.rated_skills) == ((1000.0, 1000.0), (1300.0, 1100.0))
 
 
 def test_what_a_side_wins_more_is_predicted_but_not_made_up_for() -> None:

@@ -30,7 +30,7 @@ from equipoise.balancing.mean_variance import (
     cost_at,
 )
 from equipoise.core import events as e
-from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, Wish
+from equipoise.core.asks import AskMoves, AskSide, AskSplit, CacheSplits, Purpose, ShuffleTerms, SwapTerms, Wish
 from equipoise.core.effects import Place
 from equipoise.core.events import MovesSolved, SideFound, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Entry, Mode, PlayerId, Side, Split
@@ -219,14 +219,12 @@ def test_a_descent_without_a_budget_leaves_the_sides_as_they_are() -> None:
     assert (form.of(descent.run(starts)) == 0.0).all()
 
 
-def cost_of(
-    system: Gaussian, split: Split, apart: frozenset[PlayerId] = frozenset(), weight: float = MEAN_WEIGHT
-) -> float:
+def cost_of(system: Gaussian, split: Split) -> float:
     """The cost of a split, in squared points."""
-    a, b = ([one for one in side if one not in apart] for side in (split.a, split.b))
-    lead = sum(map(system.skill, a)) - sum(map(system.skill, b)) - system.even(len(split.a), len(split.b))
+    a, b = split.a, split.b
+    lead = sum(map(system.skill, a)) - sum(map(system.skill, b)) - system.even(len(a), len(b))
     signs = np.array([1.0] * len(a) + [-1.0] * len(b))
-    return float(weight * lead**2 + signs @ np.array(system.covariance((*a, *b))) @ signs)
+    return float(MEAN_WEIGHT * lead**2 + signs @ np.array(system.covariance((*a, *b))) @ signs)
 
 
 def limit_of(system: Gaussian, splits: Sequence[Split], tolerance: float) -> float:
@@ -360,6 +358,38 @@ def test_the_cache_has_the_best_sides_of_every_size(count: int, bench: bool) -> 
         ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, entries, (len(split.a), len(split.b)), {}, 0.0)
         best = min(cost_of(system, each) for each in of_those_who_play(ask, split.bench))
         assert cost_of(system, split) == pytest.approx(best)
+
+
+def test_of_swaps_that_leave_sides_as_even_the_one_is_made_after_which_they_are_known_best() -> None:
+    """What is not known of the first and the fifth is the same: it weighs nothing while they face each other."""
+    entries = tuple(Entry(player(number), Side.A if number < 3 else Side.B) for number in range(6))
+    skills = {entry.id: 1450.0 if entry.side is Side.A else 1000.0 for entry in entries}
+    system = Gaussian(skills, {player(number): [600.0] for number in (0, 4)})
+    terms = SwapTerms((0.42, 0.58), (0.45, 0.55), frozenset(), {})
+    ask = AskSplit(Purpose.TOO_UNEVEN, 1, REASON, KOTH, entries, (3, 3), {}, 0.0, swaps=terms)
+    solved = answer(ask, system)
+    assert isinstance(solved, SplitSolved)
+    assert moved(entries, solved.split) == 2
+    assert solved.split.side_of(player(0)) is not solved.split.side_of(player(4))
+
+
+def test_bots_count_on_their_own_side_in_a_shuffle() -> None:
+    """A player more is worth much less than a newcomer's skill, so it matters who has the bot."""
+    random = Random(3)
+    entries = tuple(Entry(player(number), Side.A if number < 4 else Side.B) for number in range(8))
+    system = Gaussian.random(random, [entry.id for entry in entries], head_count=12_000.0)
+    bot, wish = PlayerId("bot:1"), ShuffleTerms((0.45, 0.55))
+    for side in Side:
+        here = (*entries, Entry(bot, side))
+        ask = AskSplit(Purpose.SHUFFLE, 1, REASON, NS2, here, (4, 5), {}, 0.0, terms=wish)
+        solved = answer(ask, system)
+        assert isinstance(solved, SplitSolved)
+        every = []
+        for a in combinations([entry.id for entry in entries], 4):
+            sides = [[*a], [entry.id for entry in entries if entry.id not in a]]
+            sides[side is Side.B].append(bot)
+            every.append(unevenness_of(system, NS2, *sides))
+        assert unevenness_of(system, NS2, solved.split.a, solved.split.b) == pytest.approx(min(every), abs=0.05)
 
 
 @pytest.mark.slow

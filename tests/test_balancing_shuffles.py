@@ -273,6 +273,24 @@ def test_whichever_two_likely_commanders_sit_no_other_sides_of_them_are_as_even_
     assert found.after == outlook(system, VEIL, found.split.a, found.split.b, frozenset(found.likely))
 
 
+def test_two_likely_commanders_of_one_side_are_parted() -> None:
+    likely = dict.fromkeys(map(player, (1, 2)), (1, 1))
+    found = solved(ask(entries((1, 2, 3), (4, 5, 6)), ShuffleTerms(FAIR, likely=likely)), create("ns2"))
+    assert found.likely == (player(1), player(2))
+    assert found.split.side_of(player(1)) is not found.split.side_of(player(2))
+
+
+@pytest.mark.parametrize(("most", "moves"), [(0, 0), (2, 2), (4, 2), (None, 2)])
+def test_likely_commanders_move_no_more_players_than_may(most: int | None, moves: int) -> None:
+    """The two strongest stand on one side: one of them crosses, and somebody for them."""
+    system = create("ns2")
+    for number, commander in ((1, 3000.0), (2, 3000.0), (5, 1000.0), (6, 1000.0)):
+        system.seed(player(number), commander=commander)
+    terms = ShuffleTerms(FAIR, max_moves=most, likely=dict.fromkeys(map(player, (1, 2, 5, 6)), (1, 1)))
+    found = solved(ask(entries((1, 2, 3, 4), (5, 6, 7, 8)), terms), system)
+    assert len(moved(found)) == moves
+
+
 # The band.
 
 
@@ -313,6 +331,32 @@ def test_a_pool_of_another_system_is_shuffled_into_the_band_that_it_predicts(nam
     assert 0.45 <= found.after.chance <= 0.55
     assert player(1) in found.split.a
     assert player(7) in found.split.b
+
+
+@pytest.mark.parametrize("name", ["elo", "glicko2", "trueskill"])
+@pytest.mark.parametrize("seed", [*range(8), 25, 57, 59, 68, 71])
+def test_where_a_band_is_no_band_of_differences_who_is_inside_stays_and_others_get_there(name: str, seed: int) -> None:
+    """Of these systems a win probability is a straight line of the difference near even sides alone."""
+    random, system = Random(seed), create(name)
+    count, spread, width = random.choice((6, 8)), random.choice((1.0, 3.0)), random.choice((0.02, 0.05, 0.1))
+    for number in range(1, count + 1):
+        skill = spread * random.gauss(0, 1)
+        seeds = {
+            "elo": {"rating": 1500 + 150 * skill},
+            "trueskill": {"mu": 25 + 3 * skill, "sigma": random.uniform(1, 8)},
+        }
+        system.seed(player(number), **seeds.get(name, {"rating": 1500 + 150 * skill, "rd": random.uniform(40, 300)}))
+    half = count // 2
+    here = entries(tuple(range(1, half + 1)), tuple(range(half + 1, count + 1)))
+    friends = random.choice(((), (frozenset(entry.id for entry in random.sample(here, 3)),)))
+    question = ask(here, ShuffleTerms((0.5 - width, 0.5 + width), groups=friends))
+    inside = [split for split in all_splits(question) if abs(win_probability(question, system, split) - 0.5) <= width]
+    found = solved(question, system)
+    assert found.before is not None
+    if abs(found.before.chance - 0.5) <= width and not friends:
+        assert not moved(found)
+    elif inside:
+        assert abs(found.after.chance - 0.5) <= width
 
 
 # Commanders.

@@ -48,19 +48,12 @@ class Knowledge:
 
     def __init__(self, system: System[Any], context: Context, commanders: Collection[PlayerId] = NO_PLAYERS) -> None:
         self.system, self.context, self.commanders = system, context, commanders
-        self.apart = frozenset(commanders) if system.commanders_apart else NO_PLAYERS
 
     def covariance(self, players: Sequence[PlayerId]) -> Covariance:
-        """Return the covariance, points squared, of what players add to a side: nothing, if commanders count apart."""
+        """Return the covariance, points squared, of what players add to a side."""
         covariance = self.system.covariance(players, SkillContext(self.context.mode.value, self.context.map))
         assert covariance is not None, f"{self.system.name} is correlated"
-        if not self.apart:
-            return covariance
-        away = [player in self.apart for player in players]
-        return [
-            [0.0 if row_away or column_away else value for value, column_away in zip(row, away, strict=True)]
-            for row, row_away in zip(covariance, away, strict=True)
-        ]
+        return covariance
 
     def target(self, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float:
         """Return the difference of the sums at which sides as large as these are even."""

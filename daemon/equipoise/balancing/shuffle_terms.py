@@ -178,9 +178,11 @@ class Shuffle:
             # The present sides are inside the band by their prediction, so they are by the difference, too.
             pairs = zip(self.humans, *self.values, strict=True)
             present = sum(on_a if entry.side is Side.A else -on_b for entry, on_a, on_b in pairs)
-            # Where the line of `difference_at` is not exact, it could say otherwise; then everyone would move for
-            # nothing.
-            least, most = min(least, present), max(most, present)
+            # Where the line of `difference_at` is not exact, it could say otherwise, and so could the solver's rounding
+            # if the band ended where they are; then players would move for nothing.
+            if not least <= present <= most:
+                slack = self._assignment(present, present).error_bound
+                least, most = min(least, present - slack), max(most, present + slack)
         for _ in range(TRIES):
             solution = self._assignment(least, most)
             split = self._split(solution.a, solution.b)
