@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import replace
@@ -226,25 +225,20 @@ def test_what_comes_before_a_damaged_event_is_read_and_then_where_the_damage_is_
 
 
 @pytest.mark.parametrize("pooled", [False, True])
-def test_who_waits_knows_of_an_append_at_once_or_behind_pgbouncer_within_a_second(
-    postgres: Postgres, pooled: bool
-) -> None:
+def test_who_waits_is_told_of_an_append_but_behind_pgbouncer(postgres: Postgres, pooled: bool) -> None:
     async def scenario(one: SharedLog, two: SharedLog) -> None:
         assert await two.read("main", 0) == []
+        seconds = 1.0 if pooled else 30.0
         for turn in range(3):
-            waiting = asyncio.create_task(two.wait("main", 30))
+            waiting = asyncio.create_task(two.wait("main", seconds))
             await asyncio.sleep(0.1)
-            started = time.monotonic()
             await append(one, round_event(turn))
-            await waiting
-            assert time.monotonic() - started < 5
+            assert await waiting is not pooled
             assert [event.round for event in await two.read("main", turn)] == [f"r{turn}"]
         # What came while nobody waited is not lost.
         await append(one, round_event(8))
         await asyncio.sleep(0.2)
-        started = time.monotonic()
-        await two.wait("main", 30)
-        assert time.monotonic() - started < 5
+        assert await two.wait("main", seconds) is not pooled
 
     database = postgres.database()
     if pooled:
@@ -306,15 +300,19 @@ def test_a_page_of_a_long_log_that_the_database_has_never_analyzed_costs_no_more
 def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgres: Postgres) -> None:
     async def scenario(one: SharedLog, two: SharedLog) -> None:
         events = await append(one, *(round_event(number) for number in range(1, 11)))
-        assert await one.trim("main", 2000.0) == 0, "the base is of before all events"
+        await one.trim("main", 2000.0)
+        assert list(await two.read("main", 0)) == events, "the base is of before all events"
         await one.rebase("main", 7, events[6].digest, pieces([b'{"base": 7}']))
         state = await two.state("main")
         assert state is not None
         assert (state.last, state.base) == (10, 7)
-        assert await one.trim("main", 1005.0) == 4, "the others are not so old"
-        assert await one.trim("main", 2000.0) == 3, "those that the base does not have stay"
+        await one.trim("main", 1005.0)
+        assert list(await two.read("main", 4)) == events[4:], "the others are not so old"
         with pytest.raises(LogMissing, match="no longer has event 4"):
             await two.read("main", 3)
+        await one.trim("main", 2000.0)
+        with pytest.raises(LogMissing, match="no longer has event 7"):
+            await two.read("main", 6)
         base = await two.base("main")
         assert (base.number, base.digest) == (7, events[6].digest)
         assert [piece async for piece in base.pieces] == [b'{"base": 7}']
@@ -387,7 +385,7 @@ def test_somebody_is_forgotten_in_older_events_and_in_the_base_and_the_digests_s
         await log.share("main", AGREEMENT, 0, pieces([body("ann"), body("bob")]))
         about = [NewEvent("round", "one", str(n), 1.0, (b"{}", body(who))) for n, who in enumerate(names)]
         before = await append(log, *about)
-        assert await log.rewrite("main", change) == 61
+        await log.forget("main", "ann", change)
         after = await everything(log)
         assert [event.digest for event in after] == [event.digest for event in before]
         assert {event.pieces[1] for event in after} == {body("stand-in"), body("bob")}

@@ -41,7 +41,7 @@ from equipoise.service.place import NewRound
 from equipoise.service.pool import Group, Pool, Recorded, Sharing, new_rounds, stored_now
 from equipoise.service.ring import Key, Ring, UnstoredRound
 from equipoise.shared.bodies import FORMAT
-from equipoise.shared.log import Agreement, Appending, LogEvent, NewEvent, SharedLog, State, held_by
+from equipoise.shared.log import Agreement, LogEvent, NewEvent, SharedLog, State, held_by
 from equipoise.store import changes
 from equipoise.store.changes import READING, Change, DamagedEvent, Position, Taken
 from equipoise.store.notes import Audit
@@ -557,22 +557,13 @@ class SharedPool(Pool):
     async def _append_alone(
         self, attempt: Callable[[], Awaitable[tuple[T, Sequence[Change]]]]
     ) -> tuple[T, Sequence[LogEvent]]:
-        events: Sequence[LogEvent] = ()
-        failure: Exception | None = None
         async with self._log.appending(self.name) as writer:
             self._check_agreement(writer.agreement)
-            while tail := await self._tail(writer):
+            while writer.last > self._position.number and (tail := await writer.read(self._position.number)):
                 await self._take_in(tail)
-            try:
-                outcome, done = await attempt()
-            except Exception as error:  # of the store, or of who is asked for: the connection is well
-                failure = error
-            else:
-                if done:
-                    events = await writer.add(self._new(done))
-        if failure is not None:
-            raise failure
-        return outcome, events
+            self._check_digest(writer.last, writer.digest)
+            outcome, done = await attempt()
+            return outcome, await writer.add(self._new(done)) if done else ()
 
     def _new(self, done: Sequence[Change]) -> Sequence[NewEvent]:
         now = self._clock.epoch()
@@ -602,8 +593,9 @@ class SharedPool(Pool):
             await self._append(attempt)
         finally:
             self.forgetting = callback
-        await self._log.rewrite(self.name, lambda piece: changes.without(piece, *someone, people.renamed))
-        await self._log.forget(self.name, someone.player)
+        await self._log.forget(
+            self.name, someone.player, lambda piece: changes.without(piece, *someone, people.renamed)
+        )
         await self.store.told(self.name, someone.player)
 
     async def _tell_untold(self) -> None:
@@ -683,13 +675,6 @@ class SharedPool(Pool):
         with suppress(LogConflict), self.store.whole(self.name) as (position, whole):
             if position is not None and position != READING:
                 await self._log.rebase(self.name, *position, in_thread(whole))
-
-    async def _tail(self, appending: Appending) -> Sequence[LogEvent]:
-        own = self._position
-        if appending.last > own.number:
-            return await appending.read(own.number)
-        self._check_digest(appending.last, appending.digest)
-        return ()
 
     def _check_agreement(self, agreement: Agreement) -> None:
         self._check_system(agreement)

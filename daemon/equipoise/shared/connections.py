@@ -101,11 +101,6 @@ class Link:
         self._failure: LogError | LogRefused | None = None
         self._connecting: asyncio.Timeout | None = None
 
-    @property
-    def connected(self) -> bool:
-        """Whether there is a connection, as far as this end of it knows."""
-        return self._connection is not None and not self._connection.is_closed()
-
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
         """Lend the connection. What fails on it becomes a LogError or LogRefused; a transaction is taken back."""
@@ -130,7 +125,7 @@ class Link:
 
     async def _connected(self) -> Connection:
         loop = asyncio.get_running_loop()
-        if self._connection is not None and self.connected:
+        if self._connection is not None and not self._connection.is_closed():
             return self._connection
         self._drop()
         if self._failure is not None and loop.time() < self._not_before:

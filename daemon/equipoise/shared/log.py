@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 CALL_SECONDS = 5.0
 """The bound of a statement, and how long the database lets one, a lock and a silent holder of it live."""
-POLL_SECONDS = 1.0
-"""How often is asked where nobody tells."""
 PAGE_BYTES = 1 << 20
 """Of bodies as they lie in the log, compressed, that one `read` returns."""
 HOLD_SECONDS = 15.0
@@ -325,7 +323,6 @@ class SharedLog:
             self._notifies = await tried(raw, f"NOTIFY {CHANNEL}, ''")
             if self._notifies and not self._pooled:
                 await raw.add_listener(CHANNEL, partial(self._hear, raw.get_server_pid()))
-                raw.add_termination_listener(self._deaf)
         except BaseException:
             raw.terminate()
             raise
@@ -348,20 +345,15 @@ class SharedLog:
             async with self._reader.use() as connection:
                 await connection.execute(f"NOTIFY {CHANNEL}, {_quoted(pool)}")
 
-    def _deaf(self, _: object) -> None:
-        for event in self._news.values():
-            event.set()
-
     async def wait(self, pool: str, seconds: float) -> bool:
         """Return True when another machine appended since the last call, or let go of the pool; False after `seconds`.
 
-        Where nobody tells, and while there is no connection, after a second at most. A notice may be lost: `seconds`
-        are few. `read` makes the connection that listens.
+        They are few: a notice may be lost, and nobody tells behind a pooler, where the database cannot, and while there
+        is no connection. `read` makes the one that listens.
         """
         event = self._news.setdefault(pool, asyncio.Event())
-        listens = self._notifies and not self._pooled and self._reader.connected
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds if listens else min(seconds, POLL_SECONDS)):
+            async with asyncio.timeout(seconds):
                 await event.wait()
         news = event.is_set()
         event.clear()
@@ -460,16 +452,11 @@ class SharedLog:
             await committing(connection.execute("COMMIT"))
         self._tell(pool)
 
-    async def trim(self, pool: str, before: float) -> int:
-        """Delete events that the base has and that are older than a time; returns how many rows.
-
-        Who lacks them begins with the base.
-        """
-        count = 0
+    async def trim(self, pool: str, before: float) -> None:
+        """Delete events that the base has and that are older than a time: who lacks them begins with the base."""
         async with self._long() as connection:
-            while rows := await connection.fetchval(_TRIM, pool, before):
-                count += rows
-        return count
+            while await connection.fetchval(_TRIM, pool, before):
+                pass
 
     async def has_round(self, pool: str, number: int | None, server: str, round_id: str) -> bool:
         """Return whether this round has this number in the log, however long ago that was."""
@@ -477,12 +464,12 @@ class SharedLog:
         async with self._reader.use() as connection:
             return await connection.fetchval(query, pool, number, server, round_id) is not None
 
-    async def rewrite(self, pool: str, change: Callable[[bytes], bytes | None]) -> int:
+    async def forget(self, pool: str, player: str, change: Callable[[bytes], bytes | None]) -> None:
         """Put what `change` returns in the place of pieces of events and of the base; None: one stays as it is.
 
-        For forgetting a person. Returns how many pieces were changed. Digests stay: they are not of bodies.
+        Digests stay: they are not of bodies. From what people's own pages read the player goes: the stand-in in the
+        events has no row there.
         """
-        count = 0
         async with self._long() as connection:
             bases = await connection.fetch("SELECT number, pieces FROM equipoise.bases WHERE pool = $1", pool)
             spans = [("events", *span, 0, LARGEST) for span in await _spans(connection, pool, 50)]
@@ -492,16 +479,10 @@ class SharedLog:
                     text = change(_plain(body, f"event {number} of pool {pool}"))
                     if text is not None:
                         await connection.execute(_REWRITE.format(table), pool, number, piece, zlib.compress(text, 1))
-                        count += 1
-        return count
-
-    async def forget(self, pool: str, player: str) -> None:
-        """Delete a player from what people's own pages read; the stand-in in the events has no row there."""
-        async with self._reader.use() as connection:
-            for table, kept in KEPT.items():
-                for column in {"id", "player"} & kept.columns.keys() if table != "rounds" else ():
+            for name, kept in KEPT.items():
+                for column in {"id", "player"} & kept.columns.keys() if name != "rounds" else ():
                     await connection.execute(
-                        f"DELETE FROM equipoise.{table} WHERE pool = $1 AND {column} = $2", pool, player
+                        f"DELETE FROM equipoise.{name} WHERE pool = $1 AND {column} = $2", pool, player
                     )
 
     # Events.
