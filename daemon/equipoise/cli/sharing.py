@@ -8,7 +8,7 @@ import shlex
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,6 @@ from equipoise.cli.output import counted
 from equipoise.errors import CommitUnknown, ConfigError, EquipoiseError, LogError, LogRefused
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from equipoise.config import Config, Pool
     from equipoise.ratings.system import System
     from equipoise.service.shared_pool import SharedPool
@@ -57,8 +55,8 @@ def share(path: Path, name: str | None, database: str | None, password_file: str
     """
     with _errors(), _configured(path, name, database, password_file) as (config, pool):
         state = asyncio.run(_state(config, pool))
-        follower = pool.name in _followed(config)
-        if state is not None and not follower:
+        follows, _ = _here(config, pool.name)
+        if state is not None and not follows:
             raise LogRefused(
                 f"pool {pool.name} is in this database already, with {counted(state.last, 'event')}: on this machine "
                 f"run `equipoise pool join {pool.name}`, or name another database"
@@ -86,8 +84,8 @@ def join(
     with _errors(), _configured(path, name, database, password_file) as (config, pool):
         _check_shared(config, pool)
         if replace:
-            rounds = counted(_own_rounds(config, pool.name), "round")
-            confirm(f"Put {rounds} of pool {pool.name} that are here aside?", yes=yes)
+            _, rounds = _here(config, pool.name)
+            confirm(f"Put {counted(rounds, 'round')} of pool {pool.name} that are here aside?", yes=yes)
             _put_aside(config, pool.name)
         else:
             _check_own_rounds(config, pool)
@@ -292,43 +290,28 @@ def _check_shared(config: Config, own: Pool) -> None:
         )
 
 
-def _followed(config: Config) -> Collection[str]:
-    """Return the pools that this machine's store follows in a log."""
+def _here(config: Config, name: str) -> tuple[bool, int]:
+    """Return whether the store, read beside a daemon, follows a pool's log, and how many rounds of the pool it has."""
+    from equipoise.config import STORE
     from equipoise.store import changes
+    from equipoise.store.connection import reading, store_errors
+    from equipoise.store.transfer import holds
 
-    with _stored(config) as db:
-        return () if db is None else changes.positions(db)
+    file = config.directory / STORE
+    if not file.exists():  # no daemon ever ran
+        return False, 0
+    with store_errors(), closing(reading(file)) as db:
+        return name in changes.positions(db), holds(db, name)[1]
 
 
 def _check_own_rounds(config: Config, own: Pool) -> None:
     """LogRefused: a pool that is to be joined has rounds here."""
-    rounds = _own_rounds(config, own.name)
-    if rounds and own.name not in _followed(config):
+    follows, rounds = _here(config, own.name)
+    if rounds and not follows:
         raise LogRefused(
             f"pool {own.name} has {counted(rounds, 'round')} here that the other machines do not know: `equipoise pool "
             f"join {own.name} --replace` puts them aside, in a backup"
         )
-
-
-def _own_rounds(config: Config, name: str) -> int:
-    from equipoise.store.transfer import holds
-
-    with _stored(config) as db:
-        return 0 if db is None else holds(db, name)[1]
-
-
-@contextmanager
-def _stored(config: Config) -> Iterator[sqlite3.Connection | None]:
-    """Read the store beside a daemon; None where no daemon ever ran."""
-    from equipoise.config import STORE
-    from equipoise.store.connection import reading, store_errors
-
-    file = config.directory / STORE
-    if not file.exists():
-        yield None
-        return
-    with store_errors(), closing(reading(file)) as db:
-        yield db
 
 
 def _put_aside(config: Config, name: str) -> None:

@@ -450,7 +450,6 @@ class SharedLog:
             await connection.execute(update, pool, number, digest)
             await _lead(connection, pool, number)
             await committing(connection.execute("COMMIT"))
-        self._tell(pool)
 
     async def trim(self, pool: str, before: float) -> None:
         """Delete events that the base has and that are older than a time: who lacks them begins with the base."""
@@ -472,7 +471,9 @@ class SharedLog:
         """
         async with self._long() as connection:
             bases = await connection.fetch("SELECT number, pieces FROM equipoise.bases WHERE pool = $1", pool)
-            spans = [("events", *span, 0, LARGEST) for span in await _spans(connection, pool, 50)]
+            query = "SELECT coalesce(min(number), 1), coalesce(max(number), 0) FROM equipoise.events WHERE pool = $1"
+            first, last = await connection.fetchrow(query, pool)
+            spans = [("events", number, number + 49, 0, LARGEST) for number in range(first, last + 1, 50)]
             spans += [("base_pieces", base, base, piece, piece) for base, pieces in bases for piece in range(pieces)]
             for table, *span in spans:
                 for number, piece, body in await connection.fetch(_SPAN.format(table), pool, *span):
@@ -694,7 +695,6 @@ class Appending(_Batch):
     async def agree(self, agreement: Agreement) -> None:
         """Change what all daemons of the pool agree on, with the commit."""
         await self._connection.execute(_AGREE, self._pool, *_columns(agreement))
-        self.agreement = agreement
         self.changed = True
 
 
@@ -724,13 +724,6 @@ def _begin(seconds: float) -> str:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-async def _spans(connection: Connection, pool: str, size: int) -> list[tuple[int, int]]:
-    """Return the first and last numbers of so many events each, of all that are there."""
-    query = "SELECT min(number), max(number) FROM equipoise.events WHERE pool = $1"
-    first, last = await connection.fetchrow(query, pool)
-    return [] if first is None else [(number, number + size - 1) for number in range(first, last + 1, size)]
 
 
 async def _lead(connection: Connection, pool: str, number: int) -> None:

@@ -50,11 +50,6 @@ class Table(NamedTuple):
     local: tuple[str, ...] = ()
     """Columns that each store goes on with by itself."""
 
-    @property
-    def where(self) -> str:
-        """The condition of a row, by its pool where it has one, and its key."""
-        return " AND ".join(f"{column} = ?" for column in (*(["pool"] if self.of_pool else []), *self.key))
-
 
 # In an order in which rows only refer to rows before them.
 TABLES: Mapping[str, Table] = {
@@ -438,7 +433,8 @@ def _delete(
     inward = _inward(db, name, table.key, numbers)
     rows = [row for key in keys if (row := inward(key)) is not None]
     _note(name, table.key, rows, taken)
-    db.executemany(f"DELETE FROM {name} WHERE {table.where}", [(pool, *row) if table.of_pool else row for row in rows])
+    where = " AND ".join(f"{column} = ?" for column in (*(["pool"] if table.of_pool else []), *table.key))
+    db.executemany(f"DELETE FROM {name} WHERE {where}", [(pool, *row) if table.of_pool else row for row in rows])
 
 
 def _write(db: sqlite3.Connection, pool: str, name: str, rows: Rows, numbers: _Numbers, taken: Taken) -> None:
