@@ -191,9 +191,7 @@ def test_where_no_swap_makes_sides_even_each_pair_has_to_gain_three_points(ahead
     assert len(solved.moved()) == moved
 
 
-def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger_and_where_of_both_the_answer_says_why() -> (
-    None
-):
+def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger_and_of_both_the_answer_says_why() -> None:
     bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
     ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, (Entry(player(1), Side.B), *bots), (2, 2), {}, 0.01)
     failed = answer(ask, create("synelo"))

@@ -92,7 +92,7 @@ def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) ->
 
 
 def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved:
-    """By the terms in their order, but moves before wishes, and no price outside the band; commanders stay."""
+    """By band, moves and wishes alone, in this order, and without a price outside the band; commanders stay."""
     terms = ask.terms
     assert terms is not None
     low, high = terms.fair_band
@@ -101,13 +101,10 @@ def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) 
     def chance(split: Split) -> float:
         return min(1.0, max(0.0, 0.5 + difference(split, *side_skills) / points_per_chance))
 
-    def order(split: Split) -> tuple[float, int, int, int, int, float]:
+    def order(split: Split) -> tuple[float, int, int, float]:
         p = chance(split)
-        on_a, on_b = (len(terms.spread_evenly.intersection(side)) for side in (split.a, split.b))
         return (
             0.0 if low <= p <= high else abs(p - 0.5),
-            max(0, abs(on_a - on_b) - 1),
-            sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in terms.groups),
             _moved(ask, split) if terms.moves_count else 0,
             sum(wish.weight for player, wish in terms.wishes.items() if split.side_of(player) is not wish.side),
             abs(p - 0.5),
@@ -198,22 +195,11 @@ def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float)
 
     best = min(within, key=lambda split: (_bench_cost(ask, split), *off(split)))
     same = [split for split in allowed if set(split.bench) == set(best.bench)]
-    if ask.groups:
-        even = [split for split in same if abs(difference(split, *side_skills)) <= 0.05 * points_per_chance]
-        even = even or [split for split in same if abs(difference(split, *side_skills)) <= limit]
-        least_apart = min(_apart(ask, split) for split in even)
-        same = [split for split in even if _apart(ask, split) == least_apart]
-        best = min(same, key=off)
     for each_way in range(ask.each_way, 0, -1):
         moving = [split for split in same if least_leaving(ask, split) >= each_way]
         if moving and uneven(other := min(moving, key=off)) <= uneven(best) + GIVEN_UP + 1e-9:
             return other
     return best
-
-
-def _apart(ask: AskSplit, split: Split) -> int:
-    """How many friends a split parts: of each group those on the side that has fewer of them."""
-    return sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in ask.groups)
 
 
 def least_leaving(ask: AskSplit, split: Split) -> int:

@@ -9,7 +9,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskSplit, Moment, Purpose
 from equipoise.core.effects import Assign, Effect, LogDecision, Say, Tell
-from equipoise.core.model import Mode, OrderId, Outlook, Split
+from equipoise.core.model import Mode, OrderId, Outlook
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -55,8 +55,8 @@ def asked(effects: list[Effect]) -> AskSplit:
     return question
 
 
-def solved(question: AskSplit, teams: str | Split = "abcdf|eghij") -> e.SplitSolved:
-    return e.SplitSolved(question, split(teams) if isinstance(teams, str) else teams, 0.0, *OUTLOOKS)
+def solved(question: AskSplit, teams: str = "abcdf|eghij") -> e.SplitSolved:
+    return e.SplitSolved(question, split(teams), 0.0, *OUTLOOKS)
 
 
 def started(text: str = TEN, at: float = 50.0) -> e.RoundStarted:

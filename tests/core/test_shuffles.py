@@ -10,7 +10,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
 from equipoise.core.effects import Assign, Cancel, Effect, Lock, LogDecision, Place, RecordRound, Say, Tell
-from equipoise.core.model import DueIf, Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster, Split
+from equipoise.core.model import DueIf, Mode, OrderId, Outlook, PlayerId, PlayerSummary, Roster
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -58,18 +58,12 @@ def asked(effects: list[Effect]) -> AskSplit:
     return the(AskSplit, effects)
 
 
-def solved(question: AskSplit, found: str | Split, after: float | None = 0.52) -> e.SplitSolved:
-    teams = split(found) if isinstance(found, str) else found
-    return e.SplitSolved(question, teams, 0.0, Outlook.alone(0.7), after if after is None else Outlook.alone(after))
+def solved(question: AskSplit, teams: str) -> e.SplitSolved:
+    return e.SplitSolved(question, split(teams), 0.0, Outlook.alone(0.7), Outlook.alone(0.52))
 
 
-def shuffled(order: str, reason: Text, teams: str, moved: str, moment: Moment = Moment.FREEZE) -> list[Effect]:
-    """An order and its line in the log."""
-    found = split(teams)
-    return [
-        Assign(OrderId(order), reason, found, moment, Purpose.SHUFFLE),
-        LogDecision("shuffle", reason, OrderId(order), found, ids(moved), Outlook.alone(0.7), Outlook.alone(0.52)),
-    ]
+def goes_live(name: str, commanders: str, at: float) -> tuple[float, e.Event]:
+    return at, replace(went_live(name, "abc|def", at=at), roster=commanded(roster("abc|def"), commanders))
 
 
 # Who is asked to command.
@@ -84,16 +78,9 @@ def led(given: Rules | None = None, skills: Mapping[str, float] = CHAIRS, comman
     known = [PlayerSummary(PlayerId(name), 1000.0, chair_skills=(skill, skill)) for name, skill in skills.items()]
     play(session, [(5.0, e.SummariesLoaded(tuple(known)))])
     for number, name in enumerate(commanders):
-        at = 10.0 + 100 * number
-        live = replace(went_live(f"r{number}", "abc|def", at=at), roster=commanded(roster("abc|def"), name))
-        play(
-            session,
-            [
-                (at, starts("abc|def", at)),
-                (at, live),
-                (at + 50, ended(finished(f"r{number}", A, "abc|def", mode=Mode.NS2), at + 50)),
-            ],
-        )
+        at, game_round = 10.0 + 100 * number, finished(f"r{number}", A, "abc|def", mode=Mode.NS2)
+        script = [(at, starts("abc|def", at)), goes_live(game_round.id, name, at)]
+        play(session, [*script, (at + 50, ended(game_round, at + 50))])
     play(session, [(900.0, in_chairs(""))])
     return session
 
@@ -120,8 +107,7 @@ def test_when_one_commands_the_best_match_of_the_other_side_is_asked_to() -> Non
 def test_who_leaves_the_chair_last_after_a_round_is_not_the_first_of_the_next() -> None:
     session = led()
     play(session, [(910.0, starts("abc|def", 910.0, "ad"))])
-    live = replace(went_live("r9", "abc|def", at=920.0), roster=commanded(roster("abc|def"), "ad"))
-    play(session, [(920.0, live), (990.0, ended(finished("r9", A, "abc|def", mode=Mode.NS2), 990.0))])
+    play(session, [goes_live("r9", "ad", 920.0), (990.0, ended(finished("r9", A, "abc|def", mode=Mode.NS2), 990.0))])
     assert told(play(session, [(998.0, in_chairs("a", "abc|ef|d")), (998.1, in_chairs("", "|ef|abcd"))])) == []
     assert len(told(play(session, [(1010.0, in_chairs("a"))]))) == 1
 
@@ -176,8 +162,7 @@ def test_once_the_sides_have_gathered_the_two_closest_are_asked_to_command_and_t
     lines = [(line.players, line.reason.phrase, line.side) for line in of(LogDecision, effects)]
     assert lines == [(ids("b"), Phrase.REASON_CLOSEST, A), (ids("d"), Phrase.REASON_CLOSEST, B)]
     assert told(play(session, [(932.0, in_chairs("b"))])) == [], "their match knows already"
-    live = replace(went_live("r9", "abc|def", at=990.0), roster=commanded(roster("abc|def"), "be"))
-    effects = play(session, [(980.0, starts("abc|def", 980.0, "be")), (990.0, live)])
+    effects = play(session, [(980.0, starts("abc|def", 980.0, "be")), goes_live("r9", "be", 990.0)])
     answers = [(line.players, line.reason.phrase) for line in of(LogDecision, effects) if line.kind == "chair"]
     assert answers == [(ids("b"), Phrase.REASON_COMMANDS), (ids("d"), Phrase.REASON_ANOTHER)]
 
@@ -225,7 +210,11 @@ def test_a_shuffle_is_asked_for_when_a_round_starts_ordered_for_its_freeze_and_a
     assert (question.purpose, question.moment, question.reason) == (Purpose.SHUFFLE, Moment.FREEZE, BEFORE_ROUND)
     assert question.terms == ShuffleTerms((0.45, 0.55))
     assert [entry.id for entry in question.entries if entry.commander] == list(ids("ad"))
-    assert play(session, [(10.1, solved(question, "abd|cef"))]) == shuffled("o1", BEFORE_ROUND, "abd|cef", "cdf")
+    order, teams, outlooks = OrderId("o1"), split("abd|cef"), map(Outlook.alone, (0.7, 0.52))
+    assert play(session, [(10.1, solved(question, "abd|cef"))]) == [
+        Assign(order, BEFORE_ROUND, teams, Moment.FREEZE, Purpose.SHUFFLE),
+        LogDecision("shuffle", BEFORE_ROUND, order, teams, ids("cdf"), *outlooks),
+    ]
     effects = play(session, [(14.0, e.OrderDone(14.0, OrderId("o1")))])
     locked = [Lock(player, side, 180.0) for letters, side in (("abd", A), ("cef", B)) for player in ids(letters)]
     assert effects == [*locked, Say(Text(Phrase.SHUFFLED, ("2", "Marines", "52", Text(Phrase.REASON_ROUND_START))))]

@@ -98,9 +98,7 @@ def test_locks_immunity_and_recent_moves_count_for_nothing_among_players_who_agr
     assert {move.player for move in agreed(game)} == {"a", "e"}
 
 
-def test_a_swap_that_makes_the_sides_uneven_is_refused_with_the_chance_and_one_that_makes_them_more_even_is_not() -> (
-    None
-):
+def test_a_swap_that_makes_the_sides_uneven_is_refused_and_one_that_makes_them_more_even_is_not() -> None:
     effects = swap(running(ratings={"b": 3000.0, "e": 3000.0}), "a", "e")
     assert tells(effects) == [told("a", Text(Phrase.REFUSED_SWAP, ("RED", "71")))], "before the other is asked"
     assert {move.player for move in agreed(running(ratings={"a": 3000.0, "b": 3000.0}))} == {"a", "e"}
