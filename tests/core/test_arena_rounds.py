@@ -148,37 +148,29 @@ def test_when_a_side_is_empty_or_its_players_have_no_class_the_late_ones_fill_it
     assert names(asked) == "ac"
 
 
-def order_of(effects: list[Effect]) -> tuple[str, str, str]:
-    """The one assignment, as letters: side A, side B, bench."""
-    split = assigned(effects).split
-    return "".join(split.a), "".join(split.b), "".join(split.bench)
-
-
-def test_a_player_who_reaches_a_side_in_the_freeze_is_benched_and_no_other_player_moves() -> None:
-    """A joiner whose place was asked for before the freeze may reach the side after it has begun."""
-    session = evening("ab|cd")
-    play(session, [(1.0, started("ab|cd"))])
-    effects = play(session, [(2.0, e.SideChanged(2.0, PlayerId("e"), A))])
+@pytest.mark.parametrize(
+    ("text", "unready", "reaches", "order"),
+    [
+        # A joiner whose place was asked for before the freeze may reach the side after it has begun.
+        ("ab|cd|", "", e.SideChanged(2.0, PlayerId("e"), A), ("ab", "cd", "e")),
+        ("abc|de|", "c", e.Heartbeat(2.0), ("ab", "de", "c")),
+        ("a|b|", "", e.SideChanged(2.0, PlayerId("c"), B), ("a", "b", "c")),
+    ],
+    ids=["who reaches a side in the freeze", "who has no class when it begins", "who joins a duel"],
+)
+def test_who_stands_on_a_side_and_is_no_candidate_is_benched_and_no_other_player_moves(
+    text: str, unready: str, reaches: e.Event, order: tuple[str, str, str]
+) -> None:
+    first = text == "a|b|"
+    session = begun(Mode.ARENA, text, ratings=RATINGS, phase=e.Phase.IDLE) if first else evening(text)
+    effects = play(session, [(1.0, started(text, unready=unready)), (2.0, reaches)])
     assert of(AskSplit, effects) == []
-    assert order_of(effects) == ("ab", "cd", "e")
-
-
-def test_a_player_on_a_side_without_a_class_is_benched_when_the_freeze_begins() -> None:
-    session = evening("abc|de|")
-    effects = play(session, [(1.0, started("abc|de|", unready="c"))])
-    assert order_of(effects) == ("ab", "de", "c")
-    done = play(session, [(2.0, e.OrderDone(2.0, assigned(effects).order))])
+    teams = assigned(effects)
+    assert tuple("".join(side) for side in (teams.split.a, teams.split.b, teams.split.bench)) == order
+    done = play(session, [(3.0, e.OrderDone(3.0, teams.order))])
     assert of(Assign, done) == []
-    assert roster_text(session.state.roster) == "ab|de|c"
-
-
-def test_a_third_player_who_joins_a_duel_is_benched_until_the_next_round() -> None:
-    session = begun(Mode.ARENA, "a|b|", ratings=RATINGS, phase=e.Phase.IDLE)
-    play(session, [(1.0, started("a|b|"))])
-    effects = play(session, [(1.1, e.SideChanged(1.1, PlayerId("c"), B))])
-    assert order_of(effects) == ("a", "b", "c")
-    done = play(session, [(1.2, e.OrderDone(1.2, assigned(effects).order))])
-    assert Tell(PlayerId("c"), (Text(Phrase.DUEL_WAIT),)) in done
+    assert roster_text(session.state.roster) == "|".join(order)
+    assert Tell(PlayerId(order[2]), (Text(Phrase.DUEL_WAIT),)) in done
 
 
 def test_the_script_falls_back_on_the_cache_for_the_candidates_only() -> None:
