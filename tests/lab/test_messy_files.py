@@ -123,6 +123,7 @@ FILES = {
     "the newest match first": File("\n".join([GOOD.split("\n")[0], *GOOD.split("\n")[3:0:-1], ""])),
     "rows in any order": File("\n".join([GOOD.split("\n")[0], *(GOOD.split("\n")[row] for row in (2, 3, 1)), ""])),
     "gzip, whatever its name": File(gzip.compress(GOOD.encode())),
+    "a byte order mark in a gzip": File(gzip.compress(b"\xef\xbb\xbf" + GOOD.replace("Reds", '"Reds"').encode())),
     "zstd, whatever its name": File(zstd(GOOD.encode())),
     "no times at all": File(
         GOOD.replace("2024-05-01", "").replace("2024-05-02", "").replace("2024-05-03", ""), days="- - -"
