@@ -166,6 +166,20 @@ RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(40)]
 RATED = [number for number, record in enumerate(RECORDS) if record.participants]
 
 
+EVERYBODY = [player(number) for number in range(1, 11)]
+
+
+async def summaries(pool: Pool) -> list[PlayerSummary]:
+    return list(await pool.summaries(EVERYBODY))
+
+
+def rated_without(struck: int | None, count: int | None = None, system: str = "elo") -> list[PlayerSummary]:
+    """Everybody after so many rounds as if one of them had not been played."""
+    rounds = (each for number, each in enumerate(RECORDS[:count]) if each.participants and number != struck)
+    alone = rated_alone(*rounds, system=system)
+    return [summary_of(alone, each) for each in EVERYBODY]
+
+
 class Slow(InThisProcess):
     """A replay that ends when it is told to."""
 
@@ -188,20 +202,16 @@ async def test_a_process_of_its_own_replays_as_if_the_round_had_not_been_played(
         trial = await pool.void(a_strike(struck), "owner", "", trial=True)
         before = numbers(tmp_path)
         done = await pool.void(a_strike(struck), "owner", "a cheater", trial=False)
-        everybody = [player(number) for number in range(1, 11)]
-        found = await pool.summaries(everybody)
+        found = await summaries(pool)
         (line,) = await pool.store.audits(1)
         crowd = await pool.store.crowd("main", since=None)
-    alone = rated_alone(
-        *(each for number, each in enumerate(RECORDS) if each.participants and number != struck), system=system
-    )
+    expected = rated_without(struck, system=system)
 
     assert numbers(tmp_path) != before
     assert trial == done
-    assert list(found) == [summary_of(alone, each) for each in everybody]
-    assert {shift.id: shift.after for shift in done.shifts} == {
-        each: alone.summary(each).rating for each in everybody if each in {shift.id for shift in done.shifts}
-    }
+    assert found == expected
+    moved = {shift.id: shift.after for shift in done.shifts}
+    assert moved == {each.id: each.rating for each in expected if each.id in moved}
     assert (line.who, line.action, line.target, line.after) == (
         "owner",
         "void",
@@ -234,7 +244,7 @@ async def test_rounds_that_come_during_a_replay_wait_in_the_ring_and_are_rated_a
         work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", ""))
         await pool.store.begun.wait()
         kept = await asyncio.gather(*(pool.record(each, None) for each in RECORDS[20:24]))
-        summaries = await pool.summaries([player(1), player(99)])
+        (_, stranger) = await pool.summaries([player(1), player(99)])
         with pytest.raises(StoreError, match="being replayed"):
             await pool.edit(player(1), 1500.0, "owner")
         await pool.drain()
@@ -243,17 +253,17 @@ async def test_rounds_that_come_during_a_replay_wait_in_the_ring_and_are_rated_a
         await work
         await pool.drain()
         await until(lambda: not pool.ring_depth)  # rounds of a shared pool wait for its log
-        everybody = await pool.summaries([player(number) for number in range(1, 11)])
+        everybody = await summaries(pool)
     (tmp_path / "other").mkdir()
     async with opened(tmp_path / "other", kind=InThisProcess) as other:
         await played(other, RECORDS[:20])
         await other.void(a_strike(RATED[3]), "owner", "")
         await played(other, RECORDS[20:24])
-        assert await other.summaries([player(number) for number in range(1, 11)]) == everybody
+        assert await summaries(other) == everybody
 
     assert {each.status for each in kept} == {"kept"}
     assert waiting == 4
-    assert summaries[1].rounds == 0
+    assert stranger.rounds == 0
 
 
 async def test_two_voids_at_once_come_one_after_the_other(tmp_path: Path) -> None:
@@ -319,7 +329,7 @@ async def test_an_edit_is_taken_back_after_a_restart_and_applied_again(tmp_path:
         edited = numbers(tmp_path)
     async with opened(tmp_path, kind=InThisProcess) as pool:
         taken_back = await pool.undo(player(1), "owner")
-        plain = await pool.summaries([player(number) for number in range(1, 11)])
+        plain = await summaries(pool)
         again = await pool.undo(player(1), "owner")
         assert again.back
         assert not taken_back.back
@@ -328,7 +338,7 @@ async def test_an_edit_is_taken_back_after_a_restart_and_applied_again(tmp_path:
     (tmp_path / "other").mkdir()
     async with opened(tmp_path / "other", kind=InThisProcess) as other:
         await played(other, RECORDS)
-        assert await other.summaries([player(number) for number in range(1, 11)]) == plain
+        assert await summaries(other) == plain
 
 
 async def test_a_replay_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,13 +364,6 @@ async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, tri
     assert numbers(tmp_path) == before
 
 
-EVERYBODY = [player(number) for number in range(1, 11)]
-
-
-async def summaries(pool: Pool) -> list[PlayerSummary]:
-    return list(await pool.summaries(EVERYBODY))
-
-
 async def prune(pool: Pool, rounds: int) -> None:
     await pool.store.prune_rounds("main", pool.system.window, 1e12, rounds)
 
@@ -372,8 +375,7 @@ async def test_an_edit_is_taken_back_although_the_rounds_before_it_were_deleted(
         await prune(pool, 20)
         await pool.undo(player(1), "owner")
         found = await summaries(pool)
-    alone = rated_alone(*(each for each in RECORDS[:20] if each.participants), system="elo")
-    assert found == [summary_of(alone, each) for each in EVERYBODY]
+    assert found == rated_without(None, 20)
 
 
 async def test_a_round_is_put_back_although_those_before_it_were_deleted(tmp_path: Path) -> None:
@@ -437,11 +439,8 @@ async def test_a_refit_that_another_system_dropped_does_not_keep_a_round_in_the_
     async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
         done = await pool.void(a_strike(RATED[3]), "owner", "")
         found = await summaries(pool)
-    alone = rated_alone(
-        *(each for number, each in enumerate(RECORDS[:20]) if each.participants and number != RATED[3]), system="elo"
-    )
     assert not done.refitted
-    assert found == [summary_of(alone, each) for each in EVERYBODY]
+    assert found == rated_without(RATED[3], 20)
 
 
 ROOT = Path(__file__).parents[2]

@@ -17,6 +17,12 @@ from tests.store.samples import a_round, player, sql
 pytestmark = pytest.mark.also_shared
 
 
+async def refused(directory: Path, why: str, system: str = "synelo", **params: object) -> None:
+    with pytest.raises(ConfigError, match=why):
+        async with opened(directory, system, **params):
+            pass
+
+
 async def test_shared_state_of_a_system_is_there_after_a_restart(tmp_path: Path) -> None:
     records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
     for record in records:
@@ -57,11 +63,7 @@ async def test_a_round_writes_only_the_parts_of_the_shared_state_that_it_changes
 async def test_a_pool_that_another_system_rated_does_not_open(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
-    with pytest.raises(
-        ConfigError, match=r"^\$\.pool\.main: .*made with synelo, not with elo: .*pool recompute --pool main"
-    ):
-        async with opened(tmp_path, "elo"):
-            pass
+    await refused(tmp_path, r"^\$\.pool\.main: .*made with synelo, not with elo: .*pool recompute --pool main", "elo")
     async with opened(tmp_path) as pool:
         assert (await pool.summaries([player(1)]))[0].rounds == 1
 
@@ -69,9 +71,8 @@ async def test_a_pool_that_another_system_rated_does_not_open(tmp_path: Path) ->
 async def test_other_parameters_are_refused_by_name_and_those_no_number_depends_on_are_adopted(tmp_path: Path) -> None:
     async with opened(tmp_path, k_max=12):
         pass
-    with pytest.raises(ConfigError, match="made with k_max = 12, theta = its default, not with k_max = 9, theta = 800"):
-        async with opened(tmp_path, k_max=9, theta=800, stale_days=7):
-            pass
+    why = "made with k_max = 12, theta = its default, not with k_max = 9, theta = 800"
+    await refused(tmp_path, why, k_max=9, theta=800, stale_days=7)
     async with opened(tmp_path, stale_days=7) as pool:
         recorded = await pool.store.fingerprint("main")
 
@@ -98,9 +99,7 @@ async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_p
         assert await pool.store.fingerprint("main") == fingerprint_of(pool.system)
     async with opened(tmp_path) as pool:
         await pool.store.adopt("main", Fingerprint("synelo", {"k_max": 12}), NOW)
-    with pytest.raises(ConfigError, match=r"made with window = 500, not with window = 9:"):
-        async with opened(tmp_path, window=9):
-            pass
+    await refused(tmp_path, r"made with window = 500, not with window = 9:", window=9)
 
 
 @pytest.mark.also_shared(False)  # a log has always said it
@@ -114,9 +113,7 @@ async def test_a_pool_from_before_there_was_time_of_bots_opens_whether_it_is_cou
         await pool.store.adopt("main", Fingerprint("ns2", params), NOW)
     async with opened(tmp_path, "ns2", bots=bots) as pool:
         assert await pool.store.fingerprint("main") == fingerprint_of(pool.system)
-    with pytest.raises(ConfigError, match=rf"made with bots = {str(bots).lower()}, not with bots"):
-        async with opened(tmp_path, "ns2", bots=not bots):
-            pass
+    await refused(tmp_path, rf"made with bots = {str(bots).lower()}, not with bots", "ns2", bots=not bots)
 
 
 def test_a_pool_from_before_commanders_had_a_prior_of_their_own_was_rated_by_that_of_the_field() -> None:

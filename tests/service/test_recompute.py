@@ -21,6 +21,7 @@ from equipoise.service.held import fingerprint_of
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed, Trial
 from equipoise.service.ring import Ring
+from equipoise.store.measurements import Prediction
 from equipoise.store.round_rows import RatedRound
 from equipoise.store.store import Store
 from tests.hosts import GivenClock
@@ -179,25 +180,18 @@ async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path
         await store.events("main", trial.see)
     found = trial.comparison()
 
-    brier = [
-        (after.predicted - after.score) ** 2 - (before.predicted - before.score) ** 2
-        for before, after in zip(old, new, strict=True)
-    ]
-    loss = [
-        math.log(abs(1 - before.score - before.predicted)) - math.log(abs(1 - after.score - after.predicted))
-        if before.score != 0.5
-        else 0.5 * math.log(before.predicted * (1 - before.predicted) / after.predicted / (1 - after.predicted))
-        for before, after in zip(old, new, strict=True)
-    ]
+    def surprise(one: Prediction) -> float:
+        return -one.score * math.log(one.predicted) - (1 - one.score) * math.log(1 - one.predicted)
+
+    def squared(one: Prediction) -> float:
+        return (one.predicted - one.score) ** 2
+
+    for measured, loss in ((found.difference.brier, squared), (found.difference.log_loss, surprise)):
+        differences = [loss(after) - loss(before) for before, after in zip(old, new, strict=True)]
+        error = stdev(differences) / math.sqrt(len(old))
+        assert (measured.value, measured.error) == pytest.approx((fmean(differences), error))
     decisive = [each for each in old if each.score != 0.5]
     right = [0.5 if p.predicted == 0.5 else float(round(p.predicted) == p.score) for p in decisive]
-    root = math.sqrt(len(old))
-    assert (found.difference.brier.value, found.difference.brier.error) == pytest.approx(
-        (fmean(brier), stdev(brier) / root)
-    )
-    assert (found.difference.log_loss.value, found.difference.log_loss.error) == pytest.approx(
-        (fmean(loss), stdev(loss) / root)
-    )
     assert found.before.accuracy.value == pytest.approx(fmean(right))
     assert found.after.quality.rounds == found.before.quality.rounds == len(old)
 

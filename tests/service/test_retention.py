@@ -125,22 +125,16 @@ class SetClock(Stopped):
         return NOW + self.ahead
 
 
-async def test_a_clock_that_is_set_years_ahead_deletes_nothing(tmp_path: Path) -> None:
+async def test_a_clock_years_ahead_deletes_nothing_whether_it_is_set_so_or_the_daemon_starts_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with opened(tmp_path) as pool:
         await decide(pool, 80)
         run = Retention(pool.store, [pool], clock := SetClock(), RetentionDays(decisions_days=90))
         clock.ahead = 3650 * DAY
         await run.run()
         assert await ages(pool) == [80]
-
-
-async def test_a_daemon_that_starts_with_a_clock_years_ahead_deletes_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with opened(tmp_path) as pool:
-        await decide(pool, 80)
-        ahead = GivenClock(NOW + 3650 * DAY)
-        run = Retention(pool.store, [pool], ahead, RetentionDays(decisions_days=90))
+        run = Retention(pool.store, [pool], GivenClock(NOW + 3650 * DAY), RetentionDays(decisions_days=90))
         await run.look()
         await decide(pool, -3650)  # what the daemon writes by its clock does not make it right
         await run.run()

@@ -130,17 +130,20 @@ def _pragmas(database: Database) -> tuple[int, int]:
     return application, steps
 
 
+def has_taken_every_step(path: Path) -> bool:
+    """Open a store, and tell whether it knows all steps by their names and says so in its header."""
+    with closing(open_database(path)) as database:
+        names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
+        return names == [step.name for step in MIGRATIONS] and _pragmas(database) == (APPLICATION_ID, len(MIGRATIONS))
+
+
 def test_a_fresh_store_has_taken_every_step_and_says_so_in_its_header(tmp_path: Path) -> None:
-    database = open_database(tmp_path / "s.db")
-    names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
-    header, tables = _pragmas(database), database.execute(TABLES).fetchall()
-    database.close()
-    one_by_one = sqlite3.connect(":memory:")
+    assert has_taken_every_step(tmp_path / "s.db")
+    tables, one_by_one = sql(tmp_path / "s.db", TABLES), sqlite3.connect(":memory:")
     for statement in (statement for step in MIGRATIONS for statement in step.statements):
         one_by_one.execute(statement)
 
-    assert names == [step.name for step in MIGRATIONS] == sorted(set(names))
-    assert header == (APPLICATION_ID, len(MIGRATIONS))
+    assert [step.name for step in MIGRATIONS] == sorted({step.name for step in MIGRATIONS})
     assert tables == one_by_one.execute(TABLES).fetchall()
     for name, made in tables:  # a step that fills one would have to fill a new store's, too
         assert not made.startswith("CREATE TABLE") or not one_by_one.execute(f"SELECT 1 FROM {name}").fetchall()
@@ -156,31 +159,18 @@ def test_a_store_of_the_twelfth_step_keeps_its_records_of_steps(tmp_path: Path) 
     older.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     older.execute("PRAGMA user_version = 12")
     older.close()
-    database = open_database(tmp_path / "s.db")
-    names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
-    tables, header = database.table_names(), _pragmas(database)
-    database.close()
-
-    assert names == [step.name for step in MIGRATIONS]
-    assert "migrations" not in tables
-    assert header == (APPLICATION_ID, len(MIGRATIONS))
+    assert has_taken_every_step(tmp_path / "s.db")
+    assert ("migrations",) not in sql(tmp_path / "s.db", "SELECT name FROM sqlite_master")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", range(len(MIGRATIONS) + 1))
 def test_a_store_whose_steps_were_interrupted_takes_the_others_at_the_next_start(tmp_path: Path, count: int) -> None:
-    database = Database(sqlite3.connect(tmp_path / "s.db", isolation_level=None))
     broken = Migration("9999-broken", statements=("CREATE TABEL typo (id)",))
-    with pytest.raises(sqlite3.OperationalError, match="TABEL"):
-        migrate(database, (*MIGRATIONS[:count], broken))
-    database.close()
-    database = open_database(tmp_path / "s.db")
-    names = [row["name"] for row in database.table(Migrations.migrations_table).rows]
-    header = _pragmas(database)
-    database.close()
-
-    assert names == [step.name for step in MIGRATIONS]
-    assert header == (APPLICATION_ID, len(MIGRATIONS))
+    older = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    with closing(older), pytest.raises(sqlite3.OperationalError, match="TABEL"):
+        migrate(Database(older), (*MIGRATIONS[:count], broken))
+    assert has_taken_every_step(tmp_path / "s.db")
 
 
 def test_a_step_that_fails_leaves_nothing_and_is_taken_later_once(tmp_path: Path) -> None:
@@ -206,12 +196,9 @@ def test_a_store_of_the_first_step_keeps_its_rounds_in_which_no_player_is_known_
     )
     older.execute("INSERT INTO participants VALUES ('main', 'p', 5, 0, 'a', 90, 0, 1000, 1010, 0.5, 1, 1, 0, '{}')")
     older.close()
-    database = open_database(tmp_path / "s.db")
-    found = database.execute("SELECT player, after, quit FROM participants").fetchall()
-    pools = database.table("pools").count
-    database.close()
-
-    assert (found, pools) == ([("p", 1010.0, 0)], 0)
+    open_database(tmp_path / "s.db").close()
+    assert sql(tmp_path / "s.db", "SELECT player, after, quit FROM participants") == [("p", 1010.0, 0)]
+    assert sql(tmp_path / "s.db", "SELECT * FROM pools") == []
 
 
 def test_a_store_of_the_second_step_keeps_what_its_systems_share_in_parts(tmp_path: Path) -> None:
@@ -225,19 +212,15 @@ def test_a_store_of_the_second_step_keeps_what_its_systems_share_in_parts(tmp_pa
     for system, whole in wholes.items():
         older.execute("INSERT INTO pools VALUES (?, ?, '{}', ?, 4, 7)", (f"a {system}", system, whole))
     older.close()
-    database = open_database(tmp_path / "s.db")
-    parts = database.execute("SELECT pool, key, part FROM shared ORDER BY pool, key").fetchall()
-    versions = database.execute("SELECT version, changed_at FROM pools").fetchall()
-    database.close()
-
-    assert parts == [
+    open_database(tmp_path / "s.db").close()
+    assert sql(tmp_path / "s.db", "SELECT pool, key, part FROM shared ORDER BY pool, key") == [
         ("a ns2", "all", "[1.5,2]"),
         ("a ns2", "lengths", "[600.5]"),
         ("a ns2", "map:ns2_veil", "[[1,2],[1,1],[0,1]]"),
         ("a teamskill_k", "a+b", '{"mu":25.1}'),
         ("a teamskill_k", "a+b+c", '{"mu":24.9}'),
     ]
-    assert versions == [(4, 7.0)] * 3
+    assert sql(tmp_path / "s.db", "SELECT version, changed_at FROM pools") == [(4, 7.0)] * 3
 
 
 async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(tmp_path: Path) -> None:
@@ -286,14 +269,11 @@ async def test_a_store_of_the_fourth_step_gets_the_sums_over_its_players(tmp_pat
     await fill(tmp_path, list(some_rounds(20)), shadow_rounds=12)
     kept = sql(tmp_path / "equipoise.db", "SELECT * FROM crowds ORDER BY visible")
     taken_back(tmp_path / "equipoise.db", 4, *WITHOUT_GROWTH).close()
-    database = open_database(tmp_path / "equipoise.db")
-    counted = database.execute("SELECT * FROM crowds ORDER BY visible").fetchall()
-    unpruned = database.execute("SELECT count(*) FROM rounds WHERE NOT pruned").fetchone()
-    database.close()
+    open_database(tmp_path / "equipoise.db").close()
 
-    assert [row[1] for row in counted] == [0, 1]
-    assert counted == kept
-    assert unpruned == (20,)
+    assert [row[1] for row in kept] == [0, 1]
+    assert sql(tmp_path / "equipoise.db", "SELECT * FROM crowds ORDER BY visible") == kept
+    assert sql(tmp_path / "equipoise.db", "SELECT count(*) FROM rounds WHERE NOT pruned") == [(20,)]
 
 
 ROUNDS_OF_MANY = 3_000
@@ -347,11 +327,6 @@ async def test_a_store_of_the_eighteenth_step_killed_anywhere_in_its_migration_k
 
 
 def test_a_store_is_durable_and_checks_its_references(tmp_path: Path) -> None:
-    database = open_database(tmp_path / "s.db")
-    settings = {
-        name: database.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("journal_mode", "synchronous", "foreign_keys")
-    }
-    database.close()
-
-    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    with closing(open_database(tmp_path / "s.db")) as database:
+        for name, value in (("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1)):
+            assert database.execute(f"PRAGMA {name}").fetchone() == (value,), name
