@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,6 +98,12 @@ async def seen(pool: Pool) -> dict[PlayerId, tuple[float, int]]:
     return {steam_id: (row.rating, row.rounds) for steam_id, row in rows.items()}
 
 
+def fitted_as(system: System[object], people: Iterable[PlayerId]) -> dict[PlayerId, tuple[object, int]]:
+    """What `seen` returns where a pool has the ratings of this system."""
+    shown = {one: system.summary(one) for one in people}
+    return {one: (pytest.approx(summary.rating, abs=1e-6), summary.rounds) for one, summary in shown.items()}
+
+
 @pytest.mark.parametrize("name", SYSTEMS)
 async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_them_too(
     tmp_path: Path, name: str
@@ -111,11 +117,7 @@ async def test_a_refit_gives_the_ratings_of_the_whole_history_and_memory_has_the
         after, alone = await seen(pool), fitted(name, rounds(60))
         assert (done.error, done.fitted.rounds, done.result.players) == (None, 60, len(after))
         assert after != before
-        for steam_id, (rating, count) in after.items():
-            assert (rating, count) == (
-                pytest.approx(alone.summary(steam_id).rating, abs=1e-6),
-                alone.summary(steam_id).rounds,
-            )
+        assert after == fitted_as(alone, after)
         assert [(each.rating, each.rounds) for each in await pool.summaries(list(after))] == list(after.values())
         (entry,) = await pool.store.audits(1)
         assert (entry.who, entry.action, entry.after) == ("owner", "refit", "fit of 60 rounds")
@@ -177,11 +179,7 @@ async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_
         after = await seen(pool)
     assert {one, unplayed, only} <= after.keys()
     alone = fitted("ns2", [each for each in (*early[:-1], *late[1:]) if each is not void])
-    for steam_id, (rating, count) in after.items():
-        assert (rating, count) == (
-            pytest.approx(alone.summary(steam_id).rating, abs=1e-6),
-            alone.summary(steam_id).rounds,
-        )
+    assert after == fitted_as(alone, after)
 
 
 async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_path: Path) -> None:
@@ -200,10 +198,7 @@ async def test_rounds_that_come_while_it_fits_are_rated_by_the_new_ratings(tmp_p
         after, alone = await seen(pool), fitted("trueskill_through_time", rounds(40))
     for each in (*later, newcomer, a_round(45)):
         alone.rate(matched(each))
-    assert after == {
-        steam_id: (pytest.approx(alone.summary(steam_id).rating, abs=1e-6), alone.summary(steam_id).rounds)
-        for steam_id in after
-    }
+    assert after == fitted_as(alone, after)
 
 
 async def test_a_fit_that_is_killed_leaves_the_old_ratings(tmp_path: Path) -> None:
