@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from msgspec import UNSET
@@ -41,11 +42,11 @@ def reply(
     )
 
 
-def introduced(game: GameServer) -> Script:
-    """A script whose hello and roster were answered."""
+def introduced(game: GameServer, **told: Any) -> Script:
+    """A script whose hello and roster were answered, by a reply with these fields."""
     script = Script(game, NAMES)
     script.batch()
-    script.answered(reply())
+    script.answered(reply(**told))
     return script
 
 
@@ -152,9 +153,7 @@ def test_alone_the_script_knows_what_makes_a_scramble_due(
     due_if: tuple[str, ...], winner: Side | None, captures: int, due: bool
 ) -> None:
     game = server(A, blu=(B,))
-    script = introduced(game)
-    script.batch()
-    script.answered(reply(due_if=due_if))
+    script = introduced(game, due_if=due_if)
 
     play(game, script, winner, captures=captures)
 
@@ -164,9 +163,7 @@ def test_alone_the_script_knows_what_makes_a_scramble_due(
 def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later() -> None:
     game = server(A, B, blu=(C, D))
     game.connect(E)
-    script = introduced(game)
-    script.batch()
-    script.answered(reply(due_if=("red",), cache=wire.Cache((E, D, C, B, A), ("AB---", "ABBA-"))))
+    script = introduced(game, due_if=("red",), cache=wire.Cache((E, D, C, B, A), ("AB---", "ABBA-")))
     game_round = play(game, script, Side.A)
     script.batch()
     script.unanswered()
@@ -185,9 +182,7 @@ def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later(
 
 def test_alone_the_script_moves_no_player_without_a_reason_or_with_a_cache_of_other_people() -> None:
     game = server(A, B, blu=(C, D))
-    script = introduced(game)
-    script.batch()
-    script.answered(reply(cache=wire.Cache((A, B, C, D), ("ABAB",))))
+    script = introduced(game, cache=wire.Cache((A, B, C, D), ("ABAB",)))
     assert not script.scramble_alone()
 
     script.pending = True

@@ -21,8 +21,9 @@ from equipoise.service.metrics import Metrics
 from equipoise.service.status import MOST_KINDS, REMEMBERED_SECONDS, RefusedBatches
 from equipoise.web import Refusals, refusals
 from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.web.test_batches import ended
 from tests.web.test_connections import EVENTS, Client
-from tests.wire.samples import HELLO, RED, ROUND, body, posted
+from tests.wire.samples import HELLO, RED, body, posted
 
 pytestmark = pytest.mark.slow
 
@@ -155,10 +156,6 @@ def test_wrong_secrets_that_are_answered_late_hold_no_bodies(tmp_path: Path, mon
 
 
 # What the daemon refuses of a configured server's own script.
-
-
-def ended(number: int, **fields: object) -> dict[str, object]:
-    return {**ROUND, "round": f"1-{number}", **fields}
 
 
 OLD = {"winner": "draw"}
