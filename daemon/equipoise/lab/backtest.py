@@ -173,7 +173,7 @@ def divided(done: Backtest, history: History) -> tuple[Group, ...]:
 
     def sums(inside: Flags) -> quality.Sums:
         size = len(done.scores)
-        counts, predicted, scored = np.empty(size, np.int32), np.empty(size), np.empty(size)
+        counts, predicted, scored = np.empty(size, np.int32), np.empty(size), np.empty(size, np.float32)  # halves
         for part in quality.pieces(size):
             teams = history.teams[2 * (done.burn_in + part.start) : 2 * (done.burn_in + part.stop) + 1]
             mask, sizes = inside[int(teams[0]) - first : int(teams[-1]) - first], np.diff(teams)
@@ -188,14 +188,18 @@ def divided(done: Backtest, history: History) -> tuple[Group, ...]:
 
 def _places(history: History, first: int) -> list[quality.Places]:
     """The group of each participant from the `first` on, by division."""
-    before, last = _past(history)
-    squad = np.broadcast_to(1, len(before)) if history.squad is None else history.squad_sizes
-    places = [np.empty(len(before) - first, np.int8) for _ in quality.DIVISIONS]
+    squad = np.broadcast_to(1, len(history.members)) if history.squad is None else history.squad_sizes
+    counts, last_scores = np.zeros(len(history.players), np.int32), np.full(len(history.players), np.nan)
+    places = [np.empty(len(history.members) - first, np.int8) for _ in quality.DIVISIONS]
+    tell = tell_past if len(history.members) <= FEW else _compiled_past()
     # Millions of matches take less memory, and less time, some at a time.
-    for part in quality.pieces(len(before) - first):
-        seats = slice(first + part.start, first + part.stop)
-        for column, numbers in zip(places, quality.places_of(squad[seats], before[seats], last[seats]), strict=True):
-            column[part] = numbers
+    for part in quality.pieces(len(history)):
+        teams, ranks = history.teams[2 * part.start : 2 * part.stop + 1], history.ranks[2 * part.start : 2 * part.stop]
+        seats = slice(int(teams[0]), int(teams[-1]))
+        before, last = np.empty(seats.stop - seats.start, np.int32), np.empty(seats.stop - seats.start)
+        tell(teams - teams[0], history.members[seats], ranks, counts, last_scores, before, last)
+        for column, numbers in zip(places, quality.places_of(squad[seats], before, last), strict=True):
+            column[max(seats.start - first, 0) : max(seats.stop - first, 0)] = numbers[max(first - seats.start, 0) :]
     return places
 
 
@@ -204,20 +208,13 @@ def _by_seat(values: Floats, sizes: Offsets) -> Floats:
     return np.repeat(np.column_stack((values, 1.0 - values)).ravel(), sizes)
 
 
-def _past(history: History) -> tuple[Numbers, Floats]:
-    """Shape (p,) each: how many matches the participant had before, and the score of the last; NaN without one."""
-    count, players = len(history.members), len(history.players)
-    before, last = np.empty(count, np.int32), np.empty(count)
-    counts, scores_so_far = np.zeros(players, np.int32), np.full(players, np.nan)
-    kernel = tell_past if count <= FEW else _compiled_past()
-    kernel(history.teams, history.members, history.ranks, counts, scores_so_far, before, last)
-    return before, last
-
-
 def tell_past(
     teams: Offsets, members: Numbers, ranks: Numbers, counts: Numbers, scores: Floats, before: Numbers, last: Floats
 ) -> None:
-    """Fill `before` and `last`, and count in `counts` and `scores` what each player has had so far."""
+    """Fill how many matches each participant had before, and the score of the last, NaN without one; shape (p,) both.
+
+    `counts` and `scores` hold that of each player, and are counted on.
+    """
     for team in range(len(ranks)):
         # The last bit turned: the other team of the pair.
         score = result(ranks[team], ranks[team ^ 1])

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,15 +28,12 @@ from equipoise.errors import RatingError
 from equipoise.lab.svg import printable
 from equipoise.ratings.history import Flags, Numbers, Offsets
 
-# Of the three that Linux has it takes least: a fifth less than the default, and with the system's own numpy keeps a
-# hundred megabytes that it freed. Other systems may not have it.
-with suppress(NotImplementedError):
-    pa.set_memory_pool(pa.jemalloc_memory_pool())
-
 ZIP, UTF16 = b"PK\x03\x04", (b"\xff\xfe", b"\xfe\xff")
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 STDIN = Path("-")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+ENCODED = pa.dictionary(pa.int32(), pa.string())
+"""The type of a column of few texts: each once, and numbers."""
 PIECE = 1 << 20
 """Bytes that are read at a time; no row may be longer."""
 SHOWN = 10
@@ -141,7 +138,7 @@ class Table:
     """The header's line."""
     read_as: Mapping[str, str]
     """Columns that were understood: the name in the file of each."""
-    columns: Mapping[str, Words]
+    columns: dict[str, Words]
     lines: Sequence[int] | Numbers
     """The line of the file that each row ends on."""
     ragged: bool
@@ -158,9 +155,11 @@ class Table:
         """A column; one that the file does not have is empty in every row."""
         return self.columns.get(name) or self.constant("")
 
-    def without(self, *names: str) -> Table:
-        """The table without these columns."""
-        return replace(self, columns={name: column for name, column in self.columns.items() if name not in names})
+    def drop(self, *names: str) -> None:
+        """Forget columns, and give their memory back."""
+        for name in names:
+            self.columns.pop(name, None)
+        pa.default_memory_pool().release_unused()
 
     def constant(self, text: str) -> Words:
         """A column with the same text in each row."""
@@ -254,20 +253,20 @@ def _read(
     read_as = _understood(names, known_as)
     if twice := [names[place] for place in read_as.values() if names.count(names[place]) > 1]:
         raise RatingError(f"{name}:{above}: {printable(f'column {twice[0]} appears twice')}")
-    encoded = pa.dictionary(pa.int32(), pa.string())
-    types = dict.fromkeys(map(str, range(len(names))), pa.string())
-    types |= {str(place): encoded for column, place in read_as.items() if column not in distinct}
+    types = {column: pa.string() if column in distinct else ENCODED for column in read_as}
     if more:
+        by_place = {place: column for column, place in read_as.items()}
         stream = pa.transcoding_input_stream(_unpacked(name, file)[0], encoding, "utf-8")
-        rows, lines, wrong = _rows(name, stream, separator, above, types)
+        given = [by_place.get(place, str(place)) for place in range(len(names))]
+        rows, lines, wrong = _rows(name, stream, separator, above, given, types)
     else:
         rows, lines, wrong = pa.schema(list(types.items())).empty_table(), range(0), []
     faults.lines("", name, ((line, f"{width} fields, the header has {len(names)}") for line, width in wrong))
     columns = dict[str, Words]()
-    for column, place in read_as.items():
-        columns[column] = _words(rows.column(str(place)))
+    for column in read_as:
+        columns[column] = _words(rows.column(column))
         # Of millions of rows each column once.
-        rows = rows.drop_columns(str(place))
+        rows = rows.drop_columns(column)
         pa.default_memory_pool().release_unused()
     form = f"{SEPARATORS[separator]}{f', {packing}' if packing else ''}"
     named = {column: names[place].strip() for column, place in read_as.items()}
@@ -293,9 +292,11 @@ def _header(stream: Any) -> tuple[bytes, int, bool]:
 
 
 def _rows(
-    name: str, stream: Any, separator: str, above: int, types: Mapping[str, Any]
+    name: str, stream: Any, separator: str, above: int, names: list[str], types: dict[str, Any]
 ) -> tuple[pa.Table, Sequence[int] | Numbers, list[tuple[int, int]]]:
-    """The rows below the header, the line that each ends on, and line and width of those of another width."""
+    """Some columns of the rows below the header, the line that each ends on, and line and width of those of another
+    width.
+    """
     skipped = list[Any]()
 
     def skip(row: Any) -> str:
@@ -306,23 +307,29 @@ def _rows(
     try:
         reader = arrow.open_csv(
             stream,
-            arrow.ReadOptions(use_threads=False, block_size=PIECE, skip_rows=above, column_names=list(types)),
+            arrow.ReadOptions(use_threads=False, block_size=PIECE, skip_rows=above, column_names=names),
             arrow.ParseOptions(
                 delimiter=separator, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
             ),
-            arrow.ConvertOptions(column_types=types),
+            arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()) | types),
         )
         for batch in reader:
-            batches.append(batch)
-            breaks.append(sum(map(_breaks, batch.columns), np.zeros(len(batch), np.int32)))
+            within = sum(map(_breaks, batch.columns), np.zeros(len(batch), np.int32))
+            breaks.append(within if within.any() else np.broadcast_to(np.int32(0), len(batch)))
+            texts = [
+                batch.column(name) if kind == ENCODED else _bare(batch.column(name)) for name, kind in types.items()
+            ]
+            batches.append(pa.RecordBatch.from_arrays(texts, list(types)))
     except pa.ArrowInvalid:
         read = sum(len(part) + int(part.sum()) for part in breaks) + sum(row.text.count("\n") + 1 for row in skipped)
         reason = "a row of more than a megabyte: is a quote not closed?"
         raise RatingError(f"{name}:{above + read + 1}: {reason}") from None
-    rows = pa.Table.from_batches(batches, reader.schema)
+    rows = pa.Table.from_batches(batches, pa.schema(list(types.items())))
+    # A table without a column that is read has no length.
+    count = sum(map(len, breaks))
     if not skipped and not any(part.any() for part in breaks):
-        return rows, range(above + 1, above + 1 + len(rows)), []
-    heights = np.ones(len(rows) + len(skipped), np.int32)
+        return rows, range(above + 1, above + 1 + count), []
+    heights = np.ones(count + len(skipped), np.int32)
     good = np.ones(len(heights), np.bool_)
     good[[row.number - above - 1 for row in skipped]] = False
     heights[good] += np.concatenate([np.empty(0, np.int32), *breaks])
@@ -338,24 +345,26 @@ def _rows(
 
 def _breaks(column: pa.Array) -> Numbers:
     """How many line breaks stand in each row of a column."""
-    encoded = isinstance(column, pa.DictionaryArray)
+    encoded = column.type == ENCODED
     counts: Numbers = compute.count_substring(column.dictionary if encoded else column, "\n").to_numpy()
     return counts[column.indices] if encoded else counts
 
 
-def _words(column: pa.ChunkedArray) -> Words:
-    """A column of texts without the blanks around them."""
-    array = column.unify_dictionaries().combine_chunks()
-    encoded = isinstance(array, pa.DictionaryArray)
-    given = array.dictionary if encoded else array
+def _bare(given: pa.Array) -> pa.Array:
+    """Texts without the blanks around them."""
     texts = compute.ascii_trim_whitespace(given)
     # Behind a blank a quote is a letter like any other for pyarrow.
     if compute.any(compute.starts_with(texts, '"')).as_py():
         texts = compute.replace_substring_regex(texts, '^"(.*)"$', r"\1")
-    if not encoded:
-        return Words(np.arange(len(texts), dtype=np.int32), texts)
-    numbers = array.indices.to_numpy()
-    return Words(numbers, texts) if texts.equals(given) else Words(numbers, texts).distinct()
+    return texts
+
+
+def _words(column: pa.ChunkedArray) -> Words:
+    array = column.unify_dictionaries().combine_chunks()
+    if array.type != ENCODED:
+        return Words(np.arange(len(array), dtype=np.int32), array)
+    numbers, texts = array.indices.to_numpy(), _bare(array.dictionary)
+    return Words(numbers, texts) if texts.equals(array.dictionary) else Words(numbers, texts).distinct()
 
 
 def _names(file: str, header: bytes, line: int, known_as: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:

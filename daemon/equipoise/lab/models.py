@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -147,7 +147,8 @@ def forecast(model: Model, history: History, *, often: bool = False, curves: boo
         if replays:
             model.league.pull_back(system, history.players)
         matches = None if fast else unpacked(season)
-        replays.append(ratings.replay(system, season) if matches is None else _one_by_one(system, matches))
+        replay = ratings.replay(system, season) if matches is None else _one_by_one(system, matches)
+        replays.append(replay if curves else replace(replay, after=np.empty(0)))
     parts = ([getattr(each, name) for each in replays] for name in ("wins", "draws", "after"))
     replay = replays[0] if len(replays) == 1 else Replayed(*map(np.concatenate, parts))
     chances = replay.draws / 2

@@ -155,7 +155,7 @@ def read(matches: Path, participants: Path | None) -> Reading:
         _need(people, {"match_id", "team", "player_id"})
     started_at, understood = _times(file, faults)
     # Each has served; of millions of matches a column is a tenth of what is held at a time.
-    file = file.without("time", "date")
+    file.drop("time", "date")
     order = _order_of(started_at)
     if order is not None:
         file, started_at = file.taken(order), started_at[order]
@@ -164,12 +164,12 @@ def read(matches: Path, participants: Path | None) -> Reading:
     ranks, sides = _ranks(file, people, faults)
     facts = _surroundings(file, sides, faults)
     if people is None:
-        file = file.without("match_id")
+        file.drop("match_id")
     whose = _teams(file, faults) if people is None else _participants(file, people, sides, faults)
     history = None
     if "" not in faults.counts:
         history = History(
-            matches=np.arange(0, 2 * len(file) + 1, 2, dtype=np.int64),
+            matches=np.arange(0, 2 * len(file) + 1, 2, dtype=np.int32),
             ranks=ranks,
             started_at=started_at,
             unread={fact: "\n".join(faults.texts([fact])) for fact in faults.counts},
@@ -178,8 +178,10 @@ def read(matches: Path, participants: Path | None) -> Reading:
         )
         understood |= _summary(history)
     # They have served, and of millions of matches they are half of what would be kept.
-    bare = tuple(replace(table, columns={}) for table in ((file,) if people is None else (file, people)))
-    return Reading(bare, faults, understood, history)
+    tables = (file,) if people is None else (file, people)
+    for table in tables:
+        table.drop(*table.columns)
+    return Reading(tables, faults, understood, history)
 
 
 def _summary(history: History) -> dict[str, str]:
@@ -381,14 +383,15 @@ def _teams(file: Table, faults: Faults) -> dict[str, Any]:
     first, second = (
         np.array([codes[name] for name in column.texts], np.int32)[column.numbers] for column in (one, two)
     )
-    nameless = np.isin(first, codes.get("", UNKNOWN)) | np.isin(second, codes.get("", UNKNOWN))
+    empty = codes.get("", UNKNOWN)
+    nameless = (first == empty) | (second == empty)
     faults.add("", file, nameless, lambda row: "a team without a name")
     faults.add("", file, (first == second) & ~nameless, lambda row: f"{one.at(row)} on both sides")
     members = np.column_stack((first, second)).ravel()
     return {
         "players": tuple(map(PlayerId, codes)),
         "members": members,
-        "teams": np.arange(len(members) + 1, dtype=np.int64),
+        "teams": np.arange(len(members) + 1, dtype=np.int32),
     }
 
 

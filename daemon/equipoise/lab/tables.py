@@ -51,7 +51,10 @@ def comparison(backtests: Sequence[Backtest]) -> Table:
     best = backtests[0]
     is_corrected, rows = any(done.correction is not None for done in backtests), []
     for label, done in zip(labels([done.model for done in backtests]), backtests, strict=True):
-        quality, less = done.quality, difference(done, best)
+        quality, gaps = done.quality, ["-", "-"]
+        if done is not best:
+            less = difference(done, best)
+            gaps = [estimate(less.log_loss, signed=True), estimate(less.brier, signed=True)]
         rows.append(
             (
                 label,
@@ -60,8 +63,7 @@ def comparison(backtests: Sequence[Backtest]) -> Table:
                 estimate(quality.brier),
                 "-" if done.accuracy is None else estimate(done.accuracy, percent=True),
                 f"{quality.calibration_error:.4f}",
-                "-" if done is best else estimate(less.log_loss, signed=True),
-                "-" if done is best else estimate(less.brier, signed=True),
+                *gaps,
             )
         )
     raw = ["uncorrected"] if is_corrected else []

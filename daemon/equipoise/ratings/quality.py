@@ -31,7 +31,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Whole: TypeAlias = NDArray[np.signedinteger[Any]]
 Flags: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.int8]
-Sums: TypeAlias = tuple[Whole, Floats, Floats]
+Sums: TypeAlias = tuple[Whole, Floats, NDArray[np.floating[Any]]]
 """Of each round the number of some players, and the sums of their predictions and of their scores."""
 Pair: TypeAlias = tuple[float, float]
 """Predicted score, 0 to 1, and actual score: 1, 0.5 or 0."""
@@ -149,13 +149,15 @@ def assess(pairs: Pairs, unevenness: Sequence[float | None] = ()) -> Quality | N
     if not len(chances):
         return None
     bins = _calibration(chances, scores)
-    uneven = np.array(unevenness or [None] * len(chances), np.float64)
-    within = (chances >= EVEN[0]) & (chances <= EVEN[1])
+    even = (chances >= EVEN[0]) & (chances <= EVEN[1])
+    if unevenness:
+        known = np.array(unevenness, np.float64)
+        even = np.where(np.isnan(known), even, known <= MOST_UNEVEN)
     return Quality(
         rounds=len(chances),
         brier=mean((chances - scores) ** 2),
         log_loss=mean(surprises(chances, scores)),
-        even=mean(np.where(np.isnan(uneven), within, uneven <= MOST_UNEVEN)),
+        even=mean(even),
         calibration=bins,
         calibration_error=sum(b.rounds * abs(b.predicted - b.scored.value) for b in bins) / len(chances),
     )
@@ -221,7 +223,7 @@ def _calibration(predicted: Floats, scores: Floats) -> tuple[Bin, ...]:
     """Mean prediction and mean score in ten bins of equal width; empty bins are left out."""
     # A prediction of 1 belongs to the last bin.
     numbers = np.minimum((predicted * BINS).astype(np.int8), BINS - 1)
-    bins = [(number, numbers == number) for number in np.unique(numbers).tolist()]
+    bins = ((number, numbers == number) for number in np.unique(numbers).tolist())
     return tuple(
         Bin(
             low=number / BINS,
@@ -413,14 +415,15 @@ def _division(by: By, names: Sequence[str], places: Places, sums: Callable[[Flag
     return [_group(by, names[number], *sums(places == number)) for number in insides]
 
 
-def _group(by: By, name: str, counts: Whole, predicted: Floats, scored: Floats) -> Group:
+def _group(by: By, name: str, counts: Whole, predicted: Floats, scored: NDArray[np.floating[Any]]) -> Group:
     """From each round's number of players and sums of predictions and scores."""
     rounds, players = int(np.count_nonzero(counts)), int(counts.sum())
-    guess, score = float(predicted.sum()) / players, float(scored.sum()) / players
+    guess, score = float(predicted.sum()) / players, float(scored.sum(dtype=np.float64)) / players
     gap, error = score - guess, None
     if rounds > 1:
-        # The variance of a ratio of two sums over rounds: of each round's surplus beyond its players' part of the mean.
-        surplus = np.empty(len(counts))
+        # The variance of a ratio of two sums over rounds: of each round's surplus beyond its players' part of the mean,
+        # which takes the place of the predictions.
+        surplus = predicted
         for part in pieces(len(counts)):
             surplus[part] = (scored[part] - predicted[part] - counts[part] * gap) ** 2
         error = math.sqrt(float(surplus.sum()) * rounds / (rounds - 1)) / players
