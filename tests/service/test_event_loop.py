@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
@@ -305,7 +305,7 @@ def test_names_that_a_silent_resolver_does_not_find_hold_up_neither_other_work_n
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        names = [asyncio.create_task(loop.getaddrinfo("db.example.org", 5432)) for _ in range(40)]
+        names = [asyncio.create_task(loop.getaddrinfo(f"{number}.example.org", 5432)) for number in range(40)]
         assert await asyncio.wait_for(asyncio.to_thread(os.getpid), 60) == os.getpid()
         assert not any(name.done() for name in names)
 
@@ -313,6 +313,28 @@ def test_names_that_a_silent_resolver_does_not_find_hold_up_neither_other_work_n
         runner.run(main())
     assert not answered.is_set()
     answered.set()
+
+
+def test_the_answer_to_who_no_longer_waited_for_it_is_for_who_asks_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered, asked = threading.Event(), count(1)
+
+    def slow(*_: object, **_hints: object) -> int:
+        number = next(asked)
+        answered.wait(120)
+        return number
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(loop.getaddrinfo("db.example.org", 5432), 0.05)
+        answered.set()
+        assert [await loop.getaddrinfo("db.example.org", 5432) for _ in range(2)] == [1, 2]
+
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(main())
 
 
 def test_what_can_be_no_name_is_a_name_that_is_not_known() -> None:

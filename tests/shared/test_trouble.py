@@ -11,11 +11,15 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from itertools import count
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 
 from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused, StoreError
+from equipoise.shared.connections import Link
 from equipoise.shared.log import LogEvent, SharedLog
 from tests.machines.network import Machine, two_machines
 from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer, small_disk, standby
@@ -408,6 +412,27 @@ def test_a_network_that_is_cut_stops_no_call_for_longer_than_its_time_and_no_oth
 
 
 HOUR = 3600.0
+
+
+def test_what_was_refused_stands_while_nothing_answers() -> None:
+    tries = count(1)
+
+    async def connect() -> asyncpg.Connection[Any]:
+        if next(tries) > 1:
+            await asyncio.sleep(HOUR)
+        raise asyncpg.InvalidPasswordError("password authentication failed")
+
+    async def scenario() -> None:
+        link = Link(connect, 0.05, "database x")
+        ends_at = time.monotonic() + 1.0  # attempts fail at once until a pause is over
+        while time.monotonic() < ends_at:
+            with pytest.raises(LogRefused, match="correct the role in the URL or its password"):
+                async with link.use():
+                    pass
+            await asyncio.sleep(0.01)
+        assert next(tries) > 3
+
+    asyncio.run(scenario())
 
 
 def test_a_log_that_is_cut_keeps_nobody_waiting_not_who_connects_has_asked_or_stands_in_line(

@@ -23,9 +23,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -41,21 +42,35 @@ PATIENCE = 0.05
 class Loop(asyncio.SelectorEventLoop):
     """The one that daemons run on."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[tuple[object, ...], Future[Any]] = {}
+        """Names that are looked up. An answer that came when nobody waited any more is for who asks next: where a
+        resolver's first server is silent the second one answers after five seconds, and a database is given no more."""
+
     async def getaddrinfo(self, host: bytes | str | None, port: bytes | str | int | None, **hints: int) -> Any:
         """Return the addresses of a name; OSError: it has none."""
-        found = Future[Any]()
-        found.set_running_or_notify_cancel()  # from here on nobody's end can do more than leave it alone
+        key = (host, port, *sorted(hints.items()))
+        if (found := self._names.get(key)) is None:
+            found = Future[Any]()
+            found.set_running_or_notify_cancel()  # from here on nobody's end can do more than leave it alone
+            look_up = partial(socket.getaddrinfo, host, port, **hints)
+            threading.Thread(target=_answer, args=(found, look_up), name="name", daemon=True).start()
+            self._names[key] = found
+        try:
+            return await asyncio.wrap_future(found)
+        finally:
+            if found.done() and self._names.get(key) is found:
+                del self._names[key]
 
-        def look_up() -> None:
-            try:
-                found.set_result(socket.getaddrinfo(host, port, **hints))
-            except OSError as error:
-                found.set_exception(error)
-            except UnicodeError:
-                found.set_exception(socket.gaierror(socket.EAI_NONAME, "it is no name"))
 
-        threading.Thread(target=look_up, name="name", daemon=True).start()
-        return await asyncio.wrap_future(found)
+def _answer(found: Future[Any], look_up: Callable[[], Any]) -> None:
+    try:
+        found.set_result(look_up())
+    except OSError as error:
+        found.set_exception(error)
+    except UnicodeError:
+        found.set_exception(socket.gaierror(socket.EAI_NONAME, "it is no name"))
 
 
 class Precedence:

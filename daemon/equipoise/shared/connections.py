@@ -134,10 +134,13 @@ class Link:
             async with asyncio.timeout(self._seconds) as self._connecting:
                 self._connection = await self._connect()
         except Exception as error:
-            self._failure = translated(error, self._place) or LogError(f"{self._place}: {described(error)}")
+            failure = translated(error, self._place) or LogError(f"{self._place}: {described(error)}")
+            if isinstance(error, TimeoutError) and isinstance(self._failure, LogRefused):
+                failure = self._failure  # who does not answer says nothing new
+            self._failure = failure
             self._not_before = max(self._not_before, loop.time() + min(LONGEST_PAUSE, 0.125 * 2**self._failures))
             self._failures = min(self._failures + 1, 10)
-            raise self._failure from error
+            raise failure from error
         finally:
             self._connecting = None
         self._failure, self._failures = None, 0
