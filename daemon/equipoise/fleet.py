@@ -121,15 +121,13 @@ class Fleet:
         elsewhere: list[PublishedServer] = []
         refusal: LogRefused | None = None
         for database, shared_log in self._logs.items():
-            pools = {name: pool for name, pool in self.pools.items() if self._databases.get(name) == database}
             servers = [
                 PublishedServer(host.pool.name, host.server, shared_log.machine, host.glance())
                 for host in self.hosts.values()
-                if host.pool.name in pools
+                if self._databases.get(host.pool.name) == database
             ]
-            depth = sum(pool.ring_depth for pool in pools.values())
             try:
-                await shared_log.publish({"version": equipoise.__version__, "waiting_rounds": depth}, servers)
+                await shared_log.publish({"version": equipoise.__version__}, servers)
                 elsewhere += [server for server in await shared_log.servers() if server.machine != shared_log.machine]
             except LogError:
                 pass  # the pools say it

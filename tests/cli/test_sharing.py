@@ -18,6 +18,7 @@ from urllib.error import URLError
 
 import pytest
 
+import equipoise
 from tests.chaos.daemon import free_port
 from tests.cli.house import EQUIPOISE, House, post, refused, run, serving
 from tests.daemons import Running
@@ -246,7 +247,8 @@ def test_game_servers_of_other_machines_are_shown_and_orders_for_them_say_where_
                 )
             said = run("doctor", "--config", one.config).stdout
             assert "game server one is configured on machine two too" in said
-            assert " ms away, not encrypted, it tells of rounds at once; machines heard: one " in said
+            heard = f"machines heard: one ({equipoise.__version__}) "
+            assert f" ms away, not encrypted, it tells of rounds at once; {heard}" in said
             before = rows()
             ends_at = time.monotonic() + 7.0
             until(lambda: time.monotonic() > ends_at, "")

@@ -161,7 +161,8 @@ def of_survey(pool: str, survey: Survey, elsewhere: Iterable[PublishedServer], o
         if server.pool == pool and server.server in names:
             what = f"game server {server.server} is configured on machine {server.machine} too"
             yield Finding(True, about, what, "give one of them another name: their rounds would be one server's")
-    heard = ", ".join(f"{peer.machine} {peer.seconds:.0f} s ago" for peer in survey.machines)
+    # Their versions are what `equipoise pool upgrade` waits for.
+    heard = ", ".join(f"{peer.machine} ({peer.status['version']}) {peer.seconds:.0f} s ago" for peer in survey.machines)
     how = [f"PostgreSQL {survey.version}", f"{1e3 * survey.round_trip_seconds:.0f} ms away"]
     how += ["encrypted" if survey.encrypted else "not encrypted"]
     how += ["it tells of rounds at once" if survey.notifies and not survey.pooled else "it is asked every second"]
