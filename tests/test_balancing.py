@@ -192,15 +192,20 @@ def test_where_no_swap_makes_sides_even_each_pair_has_to_gain_three_points(ahead
 
 
 def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger_and_of_both_the_answer_says_why() -> None:
-    bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
-    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, (Entry(player(1), Side.B), *bots), (2, 2), {}, 0.01)
-    failed = answer(ask, create("synelo"))
-    solved = answer(replace(ask, entries=(*ask.entries, Entry(player(2), Side.A)), sizes=(2, 3)), create("synelo"))
+    three = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
+    four = (*three, Entry(PlayerId("bot:3"), Side.B))
+    one, other = Entry(player(1), Side.B), Entry(player(2), Side.A)
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, (one, other, *three), (2, 3), {}, 0.01)
+    solved = answer(ask, create("synelo"))
+    even = answer(replace(ask, entries=(one, *three), sizes=(2, 2)), create("synelo"))
+    uneven = answer(replace(ask, entries=(one, *four)), create("synelo"))
 
     assert isinstance(solved, SplitSolved)
     assert set(solved.split.a) == {player(1), player(2)}
-    assert isinstance(failed, SolveFailed)
-    assert failed.reason
+    assert isinstance(even, SolveFailed)
+    assert isinstance(uneven, SolveFailed)
+    assert even.reason
+    assert uneven.reason
 
 
 @with_and_without_sides
