@@ -146,7 +146,15 @@ PACKAGES = (
     Package(
         "store",
         ("store/round_rows.py", "store/player_rows.py", "store/sequence.py", "store/notes.py"),
-        ("tests/store",),
+        # Edits, corrections and forgetting are tested where pools and people are.
+        (
+            "tests/store",
+            "tests/test_forgetting.py",
+            "tests/service/test_bulk_edits.py",
+            "tests/service/test_corrections.py",
+            "tests/service/test_course.py",
+            "tests/service/test_refits.py",
+        ),
     ),
 )
 
