@@ -16,7 +16,7 @@ from equipoise.lab.report import Section, compared, page
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
-from equipoise.lab.svg import COLOURS, LETTER, Axis, Chart, picture
+from equipoise.lab.svg import COLOURS, LETTER, WIDTH, Axis, Chart, picture
 from equipoise.lab.tables import Table, estimate
 from equipoise.ratings.quality import Estimate
 from tests.lab import sets
@@ -169,7 +169,7 @@ def test_a_long_name_is_shown_in_part_so_that_the_legend_stays_inside() -> None:
     chart.legend("a" * 300, 0)
     chart.legend("b", 1)
     (name,) = [text for text in drawn(chart).iter(f"{SVG}text") if (text.text or "").startswith("aaa")]
-    assert float(name.get("x", "")) + LETTER * len(name.text or "") < chart.width
+    assert float(name.get("x", "")) + LETTER * len(name.text or "") < WIDTH
 
 
 def test_names_beside_points_end_inside_the_chart(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_names_beside_points_end_inside_the_chart(tmp_path: Path) -> None:
     names = [text for text in drawn(chart).iter(f"{SVG}text") if (text.text or "").startswith("synelo")]
     assert len(names) == 2
     for name in names:
-        assert float(name.get("x", "")) + LETTER * len(name.text or "") <= chart.width
+        assert float(name.get("x", "")) + LETTER * len(name.text or "") <= WIDTH
 
 
 def test_no_more_lines_are_drawn_than_can_be_told_apart_and_the_title_says_so(tmp_path: Path) -> None:

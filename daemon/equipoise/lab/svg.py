@@ -113,11 +113,8 @@ class Axis:
 class Chart:
     """One pair of axes and what is drawn between them."""
 
-    def __init__(
-        self, title: str, x: Axis, y: Axis, *, width: int = WIDTH, height: int = HEIGHT, empty: str = "too few matches"
-    ) -> None:
-        self.title, self.x, self.y = title, x, y
-        self.width, self.height = width, height
+    def __init__(self, title: str, x: Axis, y: Axis, *, height: int = HEIGHT, empty: str = "too few matches") -> None:
+        self.title, self.x, self.y, self.height = title, x, y, height
         self.left = max(LEFT, UPRIGHT + TICK + max((_figure_width(y.text(tick)) for tick in y.ticks()), default=0))
         self.empty = empty
         """The text in the frame if nothing is drawn in it."""
@@ -127,7 +124,7 @@ class Chart:
 
     def across(self, value: float) -> float:
         """An x value as pixels from the left."""
-        return self.left + (value - self.x.low) / (self.x.high - self.x.low) * (self.width - self.left - RIGHT)
+        return self.left + (value - self.x.low) / (self.x.high - self.x.low) * (WIDTH - self.left - RIGHT)
 
     def down(self, value: float) -> float:
         """A y value as pixels from the top."""
@@ -203,7 +200,7 @@ class Chart:
         return _pixels(*(pixel for x, y in (start, end) for pixel in (self.across(x), self.down(y))))
 
     def _grid(self) -> Iterable[str]:
-        left, right, top, bottom = f"{self.left:.1f}", self.width - RIGHT, TOP, self.height - BOTTOM
+        left, right, top, bottom = f"{self.left:.1f}", WIDTH - RIGHT, TOP, self.height - BOTTOM
         for value in self.x.ticks():
             x = f"{self.across(value):.1f}"
             yield f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>'
@@ -217,12 +214,12 @@ class Chart:
 
     def _nothing(self) -> str:
         x, y = self._middle()
-        size = f'width="{self.width - RIGHT - self.left:.1f}" height="{self.height - BOTTOM - TOP}"'
+        size = f'width="{WIDTH - RIGHT - self.left:.1f}" height="{self.height - BOTTOM - TOP}"'
         frame = f'<rect class="grid" x="{self.left:.1f}" y="{TOP}" {size} fill="none"/>'
         return f'{frame}\n<text class="soft" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{_safe(self.empty)}</text>'
 
     def _middle(self) -> tuple[float, float]:
-        return (self.left + self.width - RIGHT) / 2, (TOP + self.height - BOTTOM) / 2
+        return (self.left + WIDTH - RIGHT) / 2, (TOP + self.height - BOTTOM) / 2
 
     def _labels(self) -> Iterable[str]:
         middle, centre = self._middle()
@@ -244,7 +241,7 @@ class Chart:
         # So the first name begins a row, as one that does not fit into the last.
         edge = math.inf
         for label, series in self._names:
-            if edge + _legend_width(label) > self.width - self.left - RIGHT:
+            if edge + _legend_width(label) > WIDTH - self.left - RIGHT:
                 rows.append([])
                 edge = 0.0
             rows[-1].append((label, series))
@@ -254,12 +251,11 @@ class Chart:
 
 def picture(charts: Sequence[Chart]) -> str:
     """The text of one SVG file with the charts below each other."""
-    width, height = max(chart.width for chart in charts), sum(chart.full_height for chart in charts)
     parts, top = [], 0
     for chart in charts:
         parts.append(f'<g transform="translate(0 {top})">\n{chart.body()}\n</g>')
         top += chart.full_height
-    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    size = f'viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}"'
     root = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size}>'
     title = _title("; ".join(chart.title for chart in charts))
     paper = '<rect class="paper" width="100%" height="100%"/>'
