@@ -124,6 +124,7 @@ def test_an_export_has_every_row_about_a_person_and_nobody_else(daemon: Daemon) 
     }
     assert (tables["names"][0]["name"], tables["players"][0]["rating"]) == (NAMES[ME], 1234)
     assert tables["sessions"][0]["memory"]["memory"]["friendships"] == [[ME, "(another player)"]]
+    assert ME in [present["id"] for present in tables["rounds"][0]["lineup"]], "a list of values, and no text"
     for other in SIX[1:]:
         assert other not in answer.raw.decode()
         assert NAMES[other] not in answer.raw.decode()
