@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from random import Random
 from statistics import NormalDist, fmean
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from equipoise.balancing import answer, outlook
-from equipoise.core.asks import AskChance
-from equipoise.core.events import ChanceFound
-from equipoise.core.model import Context, Mode, Outlook, PlayerId
+from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms
+from equipoise.core.events import ChanceFound, MovesSolved, SplitsCached, SplitSolved
+from equipoise.core.model import Context, Entry, Mode, Outlook, PlayerId, Side
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import ScrambleRules
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.system import ANYWHERE, Covariance, SkillContext
 
 KOTH = Context(Mode.KOTH, "koth_viaduct")
+NS2 = Context(Mode.NS2, "ns2_veil")
+REASON = Text(Phrase.REASON_ROUND_START)
 SIX = tuple(PlayerId(str(76561198000000000 + n)) for n in range(6))
 OTHERS = tuple(PlayerId(str(76561198000000100 + n)) for n in range(6))
 QUESTION = AskChance(1, KOTH, SIX, OTHERS, SIX[0])
@@ -40,6 +45,11 @@ def found(system: Any) -> Outlook:
     answered = answer(QUESTION, system)
     assert isinstance(answered, ChanceFound)
     return answered.outlook
+
+
+def off(system: Any, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float:
+    """How far from a half the chance of two sides is; NS2's is the same where a system knows no sides."""
+    return abs(outlook(system, KOTH, a, b).chance - 0.5)
 
 
 def is_even(outlook: Outlook) -> bool:
@@ -113,3 +123,40 @@ def test_sides_of_different_sizes_are_as_far_from_even_as_they_are_predicted(nam
         system.seed(player, **({"rd": 5.0} if name == "glicko" else {"sigma": 0.05}))
     known = outlook(system, KOTH, SIX, OTHERS[:5])
     assert known.unevenness == pytest.approx(abs(known.chance - 0.5), abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(settings.default.max_examples // 4))
+@pytest.mark.parametrize(
+    ("name", "params"), [("elo", {}), ("glicko", {}), ("glicko2", {}), ("teamskill_allk_ev", {"base": "elo"})]
+)
+def test_where_teams_are_means_an_odd_number_of_players_is_split_into_equal_means(
+    name: str, params: dict[str, str], seed: int
+) -> None:
+    """In a scramble, in one that keeps friends together, in a shuffle, in the cached split, and by moves."""
+    random, system = Random(seed), create(name, **params)
+    players = SIX + OTHERS[:1]
+    for player in players:
+        system.seed(player, rating=random.gauss(1500.0, 250.0))
+    ways = [(three, tuple(p for p in players if p not in three)) for three in combinations(players, 3)]
+    least = min(off(system, *way) for way in ways)
+
+    entries = tuple(Entry(player, random.choice((*Side, None))) for player in players)
+    for groups in ((), (frozenset(SIX[:2]),)):
+        ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, entries, (3, 4), {}, 0.0, groups=groups)
+        solved = answer(ask, system)
+        assert isinstance(solved, SplitSolved)
+        assert off(system, solved.split.a, solved.split.b) <= (least if not groups else max(least, 0.1)) + 0.002
+    terms = ShuffleTerms((0.5, 0.5), moves_count=False)
+    shuffled = answer(AskSplit(Purpose.SHUFFLE, 1, REASON, NS2, entries, (3, 4), {}, 0.0, terms=terms), system)
+    assert isinstance(shuffled, SplitSolved)
+    assert off(system, shuffled.split.a, shuffled.split.b) <= least + 0.002
+    cached = answer(CacheSplits(KOTH, entries, bench=False), system)
+    assert isinstance(cached, SplitsCached)
+    assert off(system, cached.splits[-1].a, cached.splits[-1].b) <= least + 0.002
+
+    larger, smaller = players[:6], players[6:]
+    moved = answer(AskMoves(1, KOTH, larger, smaller, Side.A, larger, 2), system)
+    assert isinstance(moved, MovesSolved)
+    crossings = [(tuple(p for p in larger if p not in two), (*smaller, *two)) for two in combinations(larger, 2)]
+    after = (tuple(p for p in larger if p not in moved.players), (*smaller, *moved.players))
+    assert off(system, *after) <= min(off(system, *sides) for sides in crossings) + 0.002

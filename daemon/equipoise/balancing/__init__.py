@@ -27,6 +27,7 @@ from equipoise.balancing.chances import (
     even_difference,
     field_skills,
     match_to_even,
+    of_one_more,
     on_both_sides,
     on_field,
     outlook,
@@ -260,10 +261,10 @@ def _best_moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
 
 
 def _lead(ask: AskMoves, system: System[Any]) -> float:
-    """Return how far the larger side is ahead where the sides are even after the moves; of NS2's map and commanders."""
-    if ask.context.mode is not Mode.NS2:
+    """Return how far the larger side is ahead where the sides are even after the moves."""
+    if ask.context.mode is not Mode.NS2 and not system.compares_means:
         return 0.0
-    # Only head counts and commanders matter for it, who are never movable.
+    # Only head counts, who plays, and commanders matter for it, who are never movable.
     movers = ask.movable[: ask.count]
     sides = [player for player in ask.larger if player not in movers], [*ask.smaller, *movers]
     a, b = sides if ask.larger_side is Side.A else sides[::-1]
@@ -277,6 +278,8 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     on_field = sum(not entry.commander for entry in entries)
     if ask.context.mode is Mode.NS2 and not system.correlated and on_field >= 2 * MIN_TEAM:
         entries, values = _beside_commanders(ask, system)
+    if more := of_one_more(system, [entry.id for entry in entries]):
+        values = [value - more for value in values[0]], [value - more for value in values[1]]
     pins = {index: Pin.PLAY for index, entry in enumerate(entries) if entry.id in ask.must_play}
     # Where these splits are but a start, whole points are solved in half the time.
     exact_a, exact_b = (list(map(round, side)) if system.correlated else side for side in values)
@@ -318,7 +321,7 @@ def _beside_commanders(ask: CacheSplits, system: System[Any]) -> tuple[tuple[Ent
     commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
     others = tuple(entry for entry in ask.entries if entry.id not in commanders)
     a, b = ([entry.id for entry in ask.entries if (entry.side is Side.B) is on_b] for on_b in (False, True))
-    part = even_difference(system, ask.context, a, b, commanders) / len(others)
+    part = system.difference_at(0.5, match_to_even(ask.context, a, b, commanders)) / len(others)
     on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in others])
     return others, ([value - part for value in on_a], [value + part for value in on_b])
 

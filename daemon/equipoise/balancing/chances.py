@@ -225,7 +225,18 @@ def even_difference(
 ) -> float:
     """Return the difference Σ(A) − Σ(B), in points, at which sides as large as these are even."""
     # Not 0 where A has an advantage that is made up for (NS2), or more players than B.
-    return system.difference_at(0.5, match_to_even(context, a, b, commanders))
+    more = (len(a) - len(b)) * of_one_more(system, (*a, *b))
+    return system.difference_at(0.5, match_to_even(context, a, b, commanders)) + more
+
+
+def of_one_more(system: System[Any], players: Sequence[PlayerId]) -> float:
+    """Return the points by which one player more on a side has it ahead where both are as good, of those who play.
+
+    >>> from equipoise.ratings import create
+    >>> [of_one_more(create(name), [PlayerId("ann"), PlayerId("bob")]) for name in ("elo", "trueskill")]
+    [1500.0, 0.0]
+    """
+    return fmean(system.skill_values(players)) if system.compares_means and players else 0.0
 
 
 NEXT_TO_JOIN = PlayerId("bot:next")

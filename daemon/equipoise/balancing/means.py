@@ -186,7 +186,7 @@ class Means:
         # Sides, maps and their advantages are not made up for (`match_to_even`): equally large sides are even at 0.
         if sizes[0] == sizes[1]:
             return 0.0
-        # `even_difference` reads the sizes alone, so any players will do.
+        # `even_difference` reads the sizes and who plays: without a bench any players will do, and else nearly.
         players = [entry.id for entry in self.ask.entries]
         return even_difference(self.system, self.ask.context, players[: sizes[0]], players[sizes[0] : sum(sizes)])
 

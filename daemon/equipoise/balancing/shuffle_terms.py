@@ -20,6 +20,7 @@ from equipoise.balancing.chances import (
     WISH,
     chance,
     match_to_come,
+    of_one_more,
     on_field,
     skills,
 )
@@ -142,11 +143,12 @@ class Shuffle:
         self.bots = [tuple(entry.id for entry in ask.entries if entry.bot and entry.side is side) for side in Side]
         players = [entry.id for entry in self.humans]
         on_a, on_b = (on_field(system, ask.context, side, players, commanders) for side in Side)
-        self.values = on_a, on_b
+        self.more = more = of_one_more(system, [entry.id for entry in ask.entries])
+        self.values = [value - more for value in on_a], [value - more for value in on_b]
         """The points that each human adds to the sum of A, and of B; commanders who count apart add nothing."""
         # Bots stay where they are: what they add is a constant of the question.
-        self.lead = sum(skills(system, ask.context, Side.A, self.bots[0]))
-        self.lead -= sum(skills(system, ask.context, Side.B, self.bots[1]))
+        self.lead = sum(value - more for value in skills(system, ask.context, Side.A, self.bots[0]))
+        self.lead -= sum(value - more for value in skills(system, ask.context, Side.B, self.bots[1]))
         self.even = self._difference_at(0.5)
         self.budget = Budget()
         self.is_priced = False
@@ -244,7 +246,7 @@ class Shuffle:
         # "Per Team Skills" of the NS2 source: one skill for both sides.
         # A commander counts against the other commander and adds nothing to the field's sum.
         apart = self.commanders if self.system.commanders_apart else NO_PLAYERS
-        skills = [0.0 if entry.id in apart else self.system.skill(entry.id) for entry in self.humans]
+        skills = [0.0 if entry.id in apart else self.system.skill(entry.id) - self.more for entry in self.humans]
         self.values, self.even = (skills, skills), -self.lead
         self.terms = replace(self.terms, groups=(), wishes={})
         # A band of all differences: sizes and pins hold, and of sides that fit them those nearest to the target.

@@ -260,6 +260,8 @@ class System(ABC, Generic[P]):
     """Whether `rate` answers with the variance before the match, so that it need not be asked for."""
     by_side: ClassVar[bool] = False
     """Whether the skill of a player depends on the side."""
+    compares_means: bool = False
+    """Whether a team is the mean of its players, and not their sum: one player more is no advantage."""
     commanders_apart: ClassVar[bool] = False
     """Whether a commander's skill counts against the other commander's, and not in the sum of their side."""
     params: P
@@ -296,7 +298,7 @@ class System(ABC, Generic[P]):
 
     @abstractmethod
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """The number that the solver balances on: sides are even if their sums of it are equal."""
+        """The number that the solver balances on: equally large sides are even if their sums of it are equal."""
 
     def skill_values(self, players: Sequence[PlayerId], context: SkillContext = ANYWHERE) -> list[float]:
         """Return the `skill` of each player; a roster is asked for several times a round."""

@@ -25,6 +25,7 @@ R = TypeVar("R", bound=Record)
 class EloFamily(PointsSystem[P, R]):
     """Systems in which a team is as strong as the mean of its players, who all move by the team's surprise."""
 
+    compares_means = True
     favoured: str
     """The name of the side that has an advantage."""
     advantage: float

@@ -50,6 +50,7 @@ P = TypeVar("P", bound=PeriodParams)
 class GlickoFamily(PointsSystem[P, GlickoPlayer]):
     """Reads teams, ranks, lineup, skill_at_start, started_at, fraction_played and weight."""
 
+    compares_means = True
     seeds: ClassVar[Iterable[str]] = (*PointsSystem.seeds, "rd")
 
     def __init__(self, params: P, growth: float, tau: float, volatility: float) -> None:

@@ -100,6 +100,7 @@ class TeamSkill(System[P], Generic[P]):
         self.params = params
         self.learners: dict[int, PlayerTable[Any, Any]] = {1: self._learner()}
         """The base systems, by size of group."""
+        self.compares_means = self.learners[1].compares_means
 
     @abstractmethod
     def sizes(self, match: Match) -> tuple[int, ...]:
