@@ -25,7 +25,7 @@ ELSEWHERE = {
     3: ("ns2mod/test_sessions_rounds.py: a_round_that_a_side_left_before_its_end_is_stored_and_not_rated",),
     5: (  # `sv_changemap`, a reset in a round
         "ns2mod/test_mod_server_rounds.py: a_round_that_a_map_change_cuts_off_is_reported_by_the_next_map",
-        "core/test_shuffles.py: a_round_that_a_reset_breaks_off_counts_for_nothing_and_leaves_the_server_idle",
+        "core/test_shuffles.py: a_whole_round_counts_and_one_that_a_reset_breaks_off_leaves_the_server_idle",
     ),
     # somebody is sent to watch, or kicked
     6: ("ns2mod/test_mod_server_rounds.py: every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans",),
