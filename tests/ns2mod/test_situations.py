@@ -42,7 +42,7 @@ ELSEWHERE = {
         "ns2mod/test_mod_damage.py: the_evening_goes_on_with_a_file_cut_at_60_per_cent",
         "ns2mod/test_mod_damage.py: a_file_that_is_cut_anywhere_is_named_and_no_other",
     ),
-    24: ("web/test_guards.py: a_tunnel_or_a_container_may_have_another_port_of_its_own_machine",),
+    24: ("web/test_guards.py: the_daemon_goes_by_its_address_and_by_localhost_at_any_port_of_a_tunnel",),
 }
 """What shows the others: a file of tests, and how the test's name begins."""
 
