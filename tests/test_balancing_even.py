@@ -15,16 +15,13 @@ from hypothesis import settings
 from equipoise.balancing import answer, outlook
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose, ShuffleTerms
 from equipoise.core.events import ChanceFound, MovesSolved, SplitsCached, SplitSolved
-from equipoise.core.model import Context, Entry, Mode, Outlook, PlayerId, Side
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.model import Entry, Outlook, PlayerId, Side
 from equipoise.core.rules import ScrambleRules
 from equipoise.ratings import SYSTEMS, create
 from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.system import ANYWHERE, Covariance, SkillContext
+from tests.test_balancing import KOTH, NS2, REASON
 
-KOTH = Context(Mode.KOTH, "koth_viaduct")
-NS2 = Context(Mode.NS2, "ns2_veil")
-REASON = Text(Phrase.REASON_ROUND_START)
 SIX = tuple(PlayerId(str(76561198000000000 + n)) for n in range(6))
 OTHERS = tuple(PlayerId(str(76561198000000100 + n)) for n in range(6))
 QUESTION = AskChance(1, KOTH, SIX, OTHERS, SIX[0])

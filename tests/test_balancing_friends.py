@@ -16,16 +16,16 @@ from equipoise.balancing.chances import MEAN_WEIGHT, even_difference, match_to_e
 from equipoise.balancing.means import FEW_WHO_CAME, GIVEN_UP
 from equipoise.core.asks import AskMoves, AskSide, AskSplit, AskSwitch, Purpose
 from equipoise.core.events import MovesSolved, SideFound, SplitSolved, SwitchJudged
-from equipoise.core.model import EVEN_CHANCES, Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.core.model import EVEN_CHANCES, Entry, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.ratings import create
 from equipoise.ratings.system import Match, SkillContext, System
 from tests.core.answerer import least_leaving
 from tests.correlated import Gaussian
 from tests.hosts import player
+from tests.test_balancing import KOTH
 from tests.test_balancing_expected import by_means
 
-KOTH = Context(Mode.KOTH, "koth_viaduct")
 LOW, HIGH = EVEN_CHANCES
 
 

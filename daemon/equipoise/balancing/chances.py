@@ -222,11 +222,12 @@ def even_difference(
     a: Sequence[PlayerId],
     b: Sequence[PlayerId],
     commanders: Collection[PlayerId] = NO_PLAYERS,
+    probability: float = 0.5,
 ) -> float:
-    """Return the difference Σ(A) − Σ(B), in points, at which sides as large as these are even."""
-    # Not 0 where A has an advantage that is made up for (NS2), or more players than B.
+    """Return the difference Σ(A) − Σ(B), in points, at which A of sides as large as these wins with a probability."""
+    # At a half not 0 where A has an advantage that is made up for (NS2), or more players than B.
     more = (len(a) - len(b)) * of_one_more(system, (*a, *b))
-    return system.difference_at(0.5, match_to_even(context, a, b, commanders)) + more
+    return system.difference_at(probability, match_to_even(context, a, b, commanders)) + more
 
 
 def of_one_more(system: System[Any], players: Sequence[PlayerId]) -> float:

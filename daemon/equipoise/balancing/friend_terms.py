@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
-from equipoise.balancing.chances import Values, match_to_even, of_one_more, unevenness
+from equipoise.balancing.chances import Values, even_difference, match_to_even, unevenness
 from equipoise.balancing.means import (
     EQUAL,
     FEW_WHO_CAME,
@@ -102,9 +102,8 @@ class Together:
             self.low, self.high = self.target - reach, self.target + reach
 
     def _difference_at(self, probability: float, on_a: int) -> float:
-        match = match_to_even(self.ask.context, self.players[:on_a], self.players[on_a:])
-        more = (2 * on_a - len(self.players)) * of_one_more(self.system, self.players)
-        return self.system.difference_at(probability, match) + more
+        sides = self.players[:on_a], self.players[on_a:]
+        return even_difference(self.system, self.ask.context, *sides, probability=probability)
 
     def _scale(self, on_a: int) -> float:
         """Return how many times the points that a newcomer's chance takes are those that these players' chance takes.

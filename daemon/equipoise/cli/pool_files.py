@@ -46,7 +46,7 @@ from equipoise.store.transfer import Beside, exported
 
 Take = Callable[[bytes], None]
 SYNCED_BYTES = 1 << 20
-"""Of an export's file are put on the disk at a time."""
+"""As much of an export's file is put on the disk at a time."""
 
 
 def export(path: Path, name: str | None, target: Path, url: str | None, token: str | None) -> None:

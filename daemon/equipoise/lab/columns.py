@@ -294,9 +294,7 @@ def _header(stream: Any) -> tuple[bytes, int, bool]:
 def _rows(
     name: str, stream: Any, separator: str, above: int, names: list[str], types: dict[str, Any]
 ) -> tuple[pa.Table, Sequence[int] | Numbers, list[tuple[int, int]]]:
-    """Some columns of the rows below the header, the line that each ends on, and line and width of those of another
-    width.
-    """
+    """The rows in columns of `types`, the line that each ends on, and line and width of those of another width."""
     skipped = list[Any]()
 
     def skip(row: Any) -> str:

@@ -40,7 +40,7 @@ PATIENCE = 0.05
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """The one that daemons run on."""
+    """A daemon's event loop: a resolver that is silent takes none of the threads that its other work needs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class LoopWatch:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop watching, and wait until the thread has ended."""
         self._ended.set()
         self._answered.set()
         self._thread.join()

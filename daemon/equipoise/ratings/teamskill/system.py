@@ -60,7 +60,7 @@ class BaseParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class TeamSkillKParams(BaseParams):
-    """Parameters of TeamSkill-k."""
+    """Groups of one size, which all count, however seldom they have played together."""
 
     k: int = ranged(2, 1, LARGEST)
     """Players in a group; fewer if the smallest team has fewer."""
@@ -75,7 +75,7 @@ class TeamSkillKParams(BaseParams):
 
 @dataclass(frozen=True, slots=True)
 class TeamSkillAllKParams(BaseParams):
-    """Parameters of TeamSkill-AllK."""
+    """Groups of all sizes up to one, of which those count that have often played together."""
 
     largest: int = ranged(3, 1, LARGEST)
     """Players in a group, at most."""
