@@ -194,6 +194,34 @@ async def test_a_refused_batch_is_a_sign_of_life_and_still_a_gap_when_it_comes_a
     assert rig.host.skipped == 1
 
 
+async def test_a_daemon_that_was_restarted_in_the_middle_of_a_batch_goes_on_behind_the_last_stored_round(
+    tmp_path: Path,
+) -> None:
+    """So does another machine, which has the round and the memory that is stored with it from the log of the pool."""
+    switched = e.SidesSwitched(0.0)
+    events = (ended("r1"), switched, ended("r2", Side.B), ended("r3", Side.B), switched, ended("r4"))
+    async with Rig(tmp_path, **FAILING) as rig:
+        await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+        refuse(rig, Fault.NOWHERE, Fault.NOWHERE, Fault.BEFORE)
+        with pytest.raises(ScriptError, match="r3"):
+            await rig.host.handle(rig.batch(*events))
+        seq = rig.seq
+    async with Rig(tmp_path, seq=seq, **FAILING) as rig:
+        await rig.host.command(("off",), "test")
+        refuse(rig, *[Fault.NOWHERE] * 3, Fault.BEFORE)
+        with pytest.raises(ScriptError, match="r4"):
+            await rig.host.handle(rig.batch(*events, seq=seq))
+    async with Rig(tmp_path, seq=seq, **FAILING) as rig:
+        reply = await rig.host.handle(rig.batch(*events, seq=seq))
+        again = await rig.host.handle(rig.batch(*events, seq=seq))
+
+        assert reply.rounds == again.rounds == dict.fromkeys(("r1", "r2", "r3", "r4"), "stored")
+        assert not reply.enabled
+        assert rig.host.session.memory.counted == ("r1", "r2", "r3", "r4")
+        assert (rig.host.session.memory.tally.streak_side, rig.host.session.memory.tally.streak) == (Side.A, 4)
+        assert stored_rounds(rig) == ["r1", "r2", "r3", "r4"]
+
+
 @failing
 async def test_a_round_that_no_store_takes_is_named_by_its_path(rig: Rig) -> None:
     await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)

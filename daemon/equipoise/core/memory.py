@@ -302,13 +302,17 @@ class Remembered:
     """0: no batch was taken yet."""
     superseded: tuple[int, ...] = ()
     """Boots before this one, the latest last. Numbers of boots have no order: a script's clock may go back."""
+    events: int = 0
+    """Of that batch, those that are in the memory: it was stored with a round in the middle. 0: all of them."""
 
     def after(self, boot: int, seq: int) -> Remembered:
-        """The same memory with the next batch; another boot supersedes the present one.
+        """The same memory with the next batch, or with the same one again; another boot supersedes the present one.
 
         >>> Remembered().after(2035, 1).after(2026, 1).superseded
         (2035,)
         """
+        if (boot, seq) == (self.boot, self.seq):
+            return self
         boots = self.superseded
         # Without a number no batch was taken yet: boot 0 is nobody's and supersedes nothing.
         if boot != self.boot and self.seq:

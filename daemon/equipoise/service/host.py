@@ -3,7 +3,7 @@
 A batch is taken whole or not at all (`service.work`). Its rounds are stored, then its events are applied to a copy of
 the session, and when the last one is done the copy becomes the session and what was collected beside it goes out. A
 batch whose round cannot be kept leaves no trace but the rounds before that one, with the memory that is stored with
-them, and the script sends it again.
+them, and the script sends it again: to this daemon, or to one that goes on from that memory.
 
 A script that is started anew has another boot, which supersedes the one before, whatever their numbers are: clocks go
 back. Batches of a superseded boot are stale: two servers that share a name by mistake would otherwise take turns, and
@@ -251,7 +251,7 @@ class Host:
         if self._last.is_newer_than(batch):
             return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="an older batch")
         # Its events are in the memory already, and must not be applied twice.
-        if self._last.equals(batch):
+        if self._last.equals(batch) and not self._remembered.events:
             # After a restart the last batch may come again: its answer is lost, its rounds are not.
             return self._draw_reply(await self._take_rounds(batch))
         return await self._take(batch)
@@ -486,7 +486,7 @@ class Host:
     async def _take_rounds(self, batch: Batch) -> Work:
         """Take the finished rounds of a late batch: nothing else of it counts."""
         work = self._work(f"script:{self.server}")
-        await self._run(work, work.take_rounds(batch.events, self.rules))
+        await self._run(work, work.take_rounds(batch.events))
         return work
 
     def _work(self, who: str, batch: Batch | None = None) -> Work:
@@ -577,7 +577,7 @@ class Host:
         await self._lock.acquire()
         # Without the batch: if this fails too, `_finish` does not start it a third time.
         work = self._work(f"script:{self.server}")
-        await self._finish(work, work.take_rounds(batch.events, self.rules))
+        await self._finish(work, work.take_rounds(batch.events))
 
     # Replies and time.
 

@@ -42,7 +42,6 @@ from equipoise.core.memory import Memory, Remembered, encode_memory
 from equipoise.core.model import Context, PlayerId, PlayerSummary, RoundId, ServerId, Split
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Text
-from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError, SpillError, SplitError
 from equipoise.service.clock import Clock
@@ -76,8 +75,8 @@ class Work:
     who: str
     """Who gives the commands in it, for the audit."""
     last: Remembered
-    """Boot and number of the last batch, this one included. Its memory is that of the work before: `remembered` has the
-    new one."""
+    """Boot and number of the last batch, this one included, and how many of its events are stored. Its memory is that
+    of the work before: `remembered` has the new one."""
     seen: Seen | None = None
     batch: Batch | None = None
     """None for an admin's command, which lines for the console answer; for the timer; for rounds of a late batch."""
@@ -112,25 +111,26 @@ class Work:
         return replace(self.last, memory=self.session.memory)
 
     async def take(self, events: Sequence[ScriptEvent]) -> None:
-        """Store the rounds among the events, then carry the events out in order. ScriptError: one cannot be kept."""
+        """Store the rounds among the events, then carry the events out in order. ScriptError: one cannot be kept.
+
+        Of a batch that was stored up to one of its rounds before this daemon served it, what follows that round is
+        carried out. The rounds before it are stored once more, so that the reply names them.
+        """
+        done = self.last.events if self.batch is not None else 0
+        await self.take_rounds(events[:done])
         for event in events:
             if isinstance(event, RosterSeen):
                 self.pool.introduce({entry.id: entry.hive for entry in event.roster.entries if entry.hive is not None})
         # Before the events: what they decide, and the skills noted with a lineup, are by the ratings of now.
         await self._refresh()
-        # What is stored with a round depends on the events before it, so that a rehearsal has to come to it.
-        if any(isinstance(event, RoundEnded) for event in events):
-            rehearsal = self.session.copy()
-            for number, event in enumerate(events):
-                self._number = number
-                if number % YIELD_EVERY == YIELD_EVERY - 1:
-                    await asyncio.sleep(0)
-                for effect in rehearsal.receive(event, self.clock.monotonic()):
-                    await self._rehearse(rehearsal, effect)
+        if any(isinstance(event, RoundEnded) for event in events[done:]):
+            await self._store_rounds(events, done)
             await self._refresh()  # the rounds have changed ratings
         # The events run a second time, now on the session that
         # will be kept, with the ratings that the rounds have left.
-        for number, event in enumerate(events, start=1):
+        if self.batch is not None:
+            self.last = replace(self.last, events=0)
+        for number, event in enumerate(events[done:], start=1):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             await self._carry_out(self._receive(event))
@@ -147,7 +147,7 @@ class Work:
             self.orders, self.new_session = lasting(self.orders), True
         return effects
 
-    async def take_rounds(self, events: Sequence[ScriptEvent], rules: Rules) -> None:
+    async def take_rounds(self, events: Sequence[ScriptEvent]) -> None:
         """Store the finished rounds of a late batch; the session does not see it. ScriptError as above.
 
         A round that a fault of ours does not let be rated is left out, and its error raised at the end.
@@ -157,7 +157,7 @@ class Work:
             self._number = number
             if isinstance(event, RoundEnded):
                 try:
-                    await self._record(recorded(event.round, rules), self.session.memory)
+                    await self._record(recorded(event.round, self.session.state.rules), self.session.memory)
                 # Nothing behind a refused round may overtake it. A fault of
                 # ours is no such reason: to wait for it would cost the others.
                 except ScriptError:
@@ -179,6 +179,17 @@ class Work:
             self.orders.append(tell)
 
     # First the rounds: a rehearsal comes to them, and stores them.
+
+    async def _store_rounds(self, events: Sequence[ScriptEvent], done: int) -> None:
+        """Store the rounds among the events from `done` on, each with the memory that has counted it."""
+        # What is stored with a round depends on the events before it, so that a rehearsal has to come to it.
+        rehearsal = self.session.copy()
+        for number, event in enumerate(events[done:], start=done):
+            self._number, self.last = number, replace(self.last, events=(number + 1) % len(events))
+            if number % YIELD_EVERY == YIELD_EVERY - 1:
+                await asyncio.sleep(0)
+            for effect in rehearsal.receive(event, self.clock.monotonic()):
+                await self._rehearse(rehearsal, effect)
 
     async def _rehearse(self, session: Session, effect: f.Effect) -> None:
         """Store a round, and let the rehearsing session know ratings; other effects are not obeyed."""
