@@ -189,20 +189,16 @@ class Work:
             if number % YIELD_EVERY == YIELD_EVERY - 1:
                 await asyncio.sleep(0)
             for effect in rehearsal.receive(event, self.clock.monotonic()):
-                await self._rehearse(rehearsal, effect)
-
-    async def _rehearse(self, session: Session, effect: f.Effect) -> None:
-        """Store a round, and let the rehearsing session know ratings; other effects are not obeyed."""
-        match effect:
-            case f.RecordRound():
-                await self._record(effect, session.memory)
-                # The next event of the batch may begin a round, whose lineup's skills are those after this one.
-                ids = self._rated.get(effect.round.id, ())
-            case asks.LoadSummaries(players):
-                ids = players
-            case _:
-                return
-        session.receive(await self._loaded(ids, session), self.clock.monotonic())
+                match effect:
+                    case f.RecordRound():
+                        await self._record(effect, rehearsal.memory)
+                        # The next event may begin a round, whose lineup's skills are those after this one.
+                        ids = self._rated.get(effect.round.id, ())
+                    case asks.LoadSummaries(players):
+                        ids = players
+                    case _:  # is obeyed when the event is carried out
+                        continue
+                rehearsal.receive(await self._loaded(ids, rehearsal), self.clock.monotonic())
 
     async def _record(self, record: f.RecordRound, memory: Memory) -> None:
         """Have a round rated and stored; with it the memory of the session that has counted it."""
