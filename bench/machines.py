@@ -25,7 +25,7 @@ from tests.daemons import RealDaemon
 from tests.postgres import PASSWORD, Postgres, cluster, pgbouncer
 
 DAEMONS, SERVERS = 4, 100
-TURNS, ROUNDS, PAUSE = 3, 60, 0.1
+TURNS, ROUNDS, PAUSE = 6, 60, 0.1
 """A round's end every PAUSE seconds is thirty times as often as 100 servers end rounds of five minutes."""
 RUSH_SECONDS = 15.0
 KNOWN = 20
