@@ -418,20 +418,15 @@ PAGE = 1000
 """The longest page that the daemon gives."""
 
 
-class Since(click.ParamType[float]):
+def since_time(value: str) -> float:
     """A time, as long ago as a number and a unit say, or a date by the reader's clock; in seconds since the epoch."""
-
-    name = "since"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds since the epoch."""
-        if match := re.fullmatch(r"([0-9]{1,9})([smhdw])", value):
-            return time.time() - int(match[1]) * UNITS[match[2]]
-        for form in DATES:
-            with suppress(ValueError, OverflowError):
-                return datetime.strptime(value, form).timestamp()  # noqa: DTZ007 (by the reader's clock)
-        message = f"{value!r} is neither like 30m, 2h, 3d, 1w nor a date like 2026-11-22 or '2026-11-22 18:30'"
-        raise click.BadParameter(message, ctx, param)
+    if match := re.fullmatch(r"([0-9]{1,9})([smhdw])", value):
+        return time.time() - int(match[1]) * UNITS[match[2]]
+    for form in DATES:
+        with suppress(ValueError, OverflowError):
+            return datetime.strptime(value, form).timestamp()  # noqa: DTZ007 (by the reader's clock)
+    message = f"{value!r} is neither like 30m, 2h, 3d, 1w nor a date like 2026-11-22 or '2026-11-22 18:30'"
+    raise click.BadParameter(message)
 
 
 def limited(default: int) -> Callable[[Command], Command]:
@@ -440,7 +435,7 @@ def limited(default: int) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         what = f"How many, at most. [default: {default}; with --since all]"
         command = click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help=what)(command)
-        return click.option("--since", type=Since(), metavar="TIME", help="Since 30m, 2h, 3d, 1w ago, or a date.")(
+        return click.option("--since", type=since_time, metavar="TIME", help="Since 30m, 2h, 3d, 1w ago, or a date.")(
             command
         )
 

@@ -11,7 +11,6 @@ from equipoise.cli import Group
 from equipoise.cli.client import (
     Client,
     Command,
-    Since,
     limited,
     listing,
     one_pool,
@@ -21,6 +20,7 @@ from equipoise.cli.client import (
     print_json,
     remote,
     servers,
+    since_time,
 )
 from equipoise.cli.options import confirm, dry_run_option, examples, wide_option, yes_option
 from equipoise.cli.output import (
@@ -248,9 +248,9 @@ def last_rounds(command: Command) -> Command:
     command = click.option(
         "--rounds", type=click.IntRange(1, 100_000), default=10_000, show_default=True, metavar="N", help=what
     )(command)
-    return click.option("--since", type=Since(), metavar="TIME", help="Only rounds since 30m, 2h, 3d, 1w, or a date.")(
-        command
-    )
+    return click.option(
+        "--since", type=since_time, metavar="TIME", help="Only rounds since 30m, 2h, 3d, 1w, or a date."
+    )(command)
 
 
 @click.group(cls=Group)
