@@ -14,7 +14,7 @@ from equipoise.core.model import Entry, Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules, ScrambleRules
 from tests.core.game import Game
-from tests.core.scripts import A, B, command, hello, of, roster, the
+from tests.core.scripts import A, B, command, hello, ids, of, roster, the
 
 MINUTES = str(INVITATION_MINUTES)
 BOTH = {"a": 2100.0, "e": 2050.0}
@@ -212,9 +212,35 @@ def test_where_one_was_moved_and_the_other_cannot_be_autobalance_closes_the_gap(
     game.now += 4.0
     effects = game.happens(e.OrderFailed(game.now, second.order, "held", {second.player: "duel"}))
     assert of(Cancel, effects) == []
-    (move,) = of(Move, effects)
-    assert isinstance(move, Move)
+    move = the(Move, effects)
     assert (move.side, move.deadline) == (first.side.other, 10.0)
+    assert move.player in ids("fgh"), "who has just come over stays, though their skill is what the gap needs"
+
+
+def test_one_who_was_moved_in_the_moment_in_which_the_other_failed_is_locked_and_stays_too() -> None:
+    game = running()
+    first, second = agreed(game)
+    game.seat(second.player, second.side)
+    effects = game.happens(
+        e.OrderFailed(game.now, first.order, "held", {first.player: "duel"}),
+        e.OrderDone(game.now, second.order),
+    )
+    assert of(Cancel, effects) == [Cancel(second.order)], "it came too late"
+    assert [(lock.player, lock.side) for lock in of(Lock, effects)] == [(second.player, second.side)]  # type: ignore[union-attr]
+    assert the(Move, effects).player in ids("bcd")
+
+
+def test_others_are_moved_before_two_who_swapped_but_a_swap_is_none_of_the_moves_after_which_nobody_is_moved() -> None:
+    game = running("abcdef|ghijkl", ratings={})
+    for _ in range(2):
+        for move in agreed(game, "a", "g"):
+            carried_out(game, move)
+    assert game.stands() == "abcdef|ghijkl", "there and back"
+    game.ratings |= {PlayerId("a"): 3000.0, PlayerId("i"): 1000.0}
+    assert the(Move, game.change("abcdef|ijkl")).player != "a", "though just this skill is needed"
+    game.change("abcdef|ghijkl")
+    game.now += game.session.state.rules.autobalance.spare_minutes * 60
+    assert the(Move, game.change("abcdef|ijkl")).player == "a"
 
 
 @pytest.mark.parametrize("end", ["round", "scramble", "off", "switched", "overdue"])

@@ -233,10 +233,10 @@ def forget(state: State) -> Effects:
 
 def _cancel_all(state: State) -> Effects:
     state.asked_moves = None
-    if orders := _under_way(state):
-        state.cancelled = orders
-        for order in orders:
-            del state.moves[order]
+    orders = _under_way(state)
+    state.cancel(orders)
+    for order in orders:
+        del state.moves[order]
     return tuple(Cancel(order) for order in orders)
 
 

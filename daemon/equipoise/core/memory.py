@@ -124,9 +124,9 @@ class Memory:
     locks: Mapping[PlayerId, HeldSide] = field(default_factory=dict)
     benched: Mapping[PlayerId, Benched] = field(default_factory=dict)
     moved: Mapping[PlayerId, float] = field(default_factory=dict)
-    """When a player was last moved by autobalance, or because sides were too uneven; kept across maps."""
+    """When a player was last moved by autobalance, by a swap, or because sides were too uneven; kept across maps."""
     moved_before: Mapping[PlayerId, float] = field(default_factory=dict)
-    """When they were moved the time before that."""
+    """When they were moved the time before that, if the later time was not by a swap."""
     orders: int = 0
     """The number of the last order, which makes the next one's id unique."""
     enabled: bool = True
@@ -196,14 +196,18 @@ class Memory:
         """These players have no lock any more."""
         return replace(self, locks={player: lock for player, lock in self.locks.items() if player not in players})
 
+    def spare(self, player: PlayerId, now: float) -> Memory:
+        """Note that a player changed side as they had agreed: for a while others are moved first."""
+        times = {someone: at for someone, at in self.moved.items() if someone != player}
+        return replace(self, moved=_newest({**times, player: now}))
+
     def move(self, player: PlayerId, now: float) -> Memory:
         """Note that a player was moved, not by new teams."""
-        times = {someone: at for someone, at in self.moved.items() if someone != player}
         before = {someone: at for someone, at in self.moved_before.items() if someone != player}
         # Only the last two moves are kept: a third within `MOVED_SECONDS` of the first is what must not happen.
         if player in self.moved:
             before[player] = self.moved[player]
-        return replace(self, moved=_newest({**times, player: now}), moved_before=_newest(before))
+        return replace(self.spare(player, now), moved_before=_newest(before))
 
     def want(self, player: PlayerId, wanted: WantedSide | None) -> Memory:
         """Note a player's wish; None: they have none any more."""

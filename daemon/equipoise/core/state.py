@@ -473,6 +473,10 @@ class State:
         old = self.roster.get(player) or Entry(player, None)
         return self.put(old.moved(side, waiting=waiting))
 
+    def cancel(self, moves: Mapping[OrderId, Move]) -> None:
+        """Note moves that the script is told to give up."""
+        self.cancelled = dict([*self.cancelled.items(), *moves.items()][-MOST_PLAYERS:])
+
     def hold(self, stayed: Stayed) -> None:
         """Note who could not be moved, until the script's next roster says what is so."""
         for player, why in stayed.items():

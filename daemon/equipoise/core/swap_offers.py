@@ -4,7 +4,7 @@ A swap asks for nothing but that the sides stay as even as a switch has to leave
 here and may be moved: locks, immunity and recent moves count for nothing among players who agree. It is two moves,
 ordered together. Until both are done the sides are taken as they will be then, so that nobody else is moved meanwhile
 (`State.settled`). If one of them fails, the other is cancelled; where that is too late, autobalance closes what gap is
-left.
+left. It takes others first, as it does for a while after every swap.
 
 An offer to go holds while its player stands on the side that they made it on.
 """
@@ -146,6 +146,8 @@ def done(state: State, swap: Swap, order: OrderId, now: float) -> Effects:
     move, after = next(move for move in swap.open if move.order == order), swap.without(order)
     others = tuple(entry for entry in state.swaps if entry is not swap)
     state.swaps = (*others, after) if after.open else others
+    # Before `check`: the gap that a failed half leaves needs just the skill of the one who was moved.
+    state.memory = state.memory.spare(move.player, now)
     state.place(move.player, move.side)
     names = tuple(f"@{move.player}" for move in swap.moves)
     lines = () if after.open else (Say(Text(Phrase.SWAPPED, names)),)
@@ -176,7 +178,9 @@ def _give_up(state: State, swaps: tuple[Swap, ...], dropped: Collection[OrderId]
     effects: Effects = ()
     for swap in swaps:
         players = [move.player for move in swap.moves]
-        effects += tuple(Cancel(move.order) for move in swap.open if move.order not in dropped)
+        cancelled = {move.order: move for move in swap.open if move.order not in dropped}
+        state.cancel(cancelled)
+        effects += tuple(Cancel(order) for order in cancelled)
         effects += tuple(
             Tell(player, (Text(Phrase.SWAP_FAILED, (f"@{partner}",)),))
             for player, partner in zip(players, players[::-1], strict=True)
