@@ -232,6 +232,8 @@ def test_the_greedy_method_first_places_who_is_on_no_side_and_keeps_to_the_most_
     for most in (0, 2, 4):
         terms = ShuffleTerms(FAIR, max_moves=most, greedy=True)
         assert len(moved(solved(ask(entries((1, 2, 3, 4), (5, 6, 7, 8)), terms), ns2(ratings)))) == most
+        found = solved(ask(entries((1, 2, 3, 4, 5), (6, 7, 8)), terms), ns2(ratings))
+        assert len(moved(found)) == {0: 1, 2: 1, 4: 3}[most], "one whom sizes need, and pairs"
 
 
 # Before the chairs are filled.
@@ -280,15 +282,33 @@ def test_two_likely_commanders_of_one_side_are_parted() -> None:
     assert found.split.side_of(player(1)) is not found.split.side_of(player(2))
 
 
-@pytest.mark.parametrize(("most", "moves"), [(0, 0), (2, 2), (4, 2), (None, 2)])
-def test_likely_commanders_move_no_more_players_than_may(most: int | None, moves: int) -> None:
-    """The two strongest stand on one side: one of them crosses, and somebody for them."""
+@pytest.mark.parametrize(("most", "parted"), [(0, False), (1, False), (2, True), (None, True)])
+def test_two_likely_commanders_who_change_places_are_two_moves(most: int | None, parted: bool) -> None:
+    """The two strongest stand on one side, the two weakest on the other."""
     system = create("ns2")
     for number, commander in ((1, 3000.0), (2, 3000.0), (5, 1000.0), (6, 1000.0)):
         system.seed(player(number), commander=commander)
     terms = ShuffleTerms(FAIR, max_moves=most, likely=dict.fromkeys(map(player, (1, 2, 5, 6)), (1, 1)))
     found = solved(ask(entries((1, 2, 3, 4), (5, 6, 7, 8)), terms), system)
-    assert len(moved(found)) == moves
+    sides = {number: found.split.side_of(player(number)) for number in (1, 2, 5, 6)}
+    assert [sides[1] is not sides[2], sides[5] is not sides[6]] == [parted, parted]
+    assert len(moved(found)) == (2 if parted else 0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_around_likely_commanders_no_more_players_move_than_may_or_than_sizes_need(seed: int) -> None:
+    random = Random(seed)
+    system = create("ns2")
+    for number in range(1, 10):
+        system.seed(player(number), rating=random.gammavariate(6, 300), commander=random.gammavariate(6, 200))
+    numbers = random.sample(range(1, 10), 9)
+    first, second = sorted(random.choices(range(1, 9), k=2))
+    here = entries(numbers[:first], numbers[first:second], numbers[second:])
+    likely = {player(n): (random.randint(1, 5), random.randint(1, 5)) for n in random.sample(range(1, 10), 4)}
+    most = random.randint(0, 5)
+    question = ask(here, ShuffleTerms(FAIR, most, likely=likely))
+    fewest = min(moves_of(question, split) for split in all_splits(question))
+    assert len(moved(solved(question, system))) <= max(most, fewest)
 
 
 # The band.

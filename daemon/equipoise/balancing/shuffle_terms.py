@@ -85,6 +85,7 @@ def seated(ask: AskSplit, system: System[Any]) -> AskSplit:
 
     They are put on the sides on which any two who sit are most even: the least sum is taken of the win probability
     outside the fair band, over all pairs as likely as they are, and of what it costs to put everybody there.
+    The others may make the moves that are left over.
     """
     terms, humans = ask.terms or EVEN, [entry for entry in ask.entries if not entry.bot]
     likely = [entry for entry in humans if entry.id in terms.likely]
@@ -97,35 +98,50 @@ def seated(ask: AskSplit, system: System[Any]) -> AskSplit:
         pairs[a, b] = terms.likely[a][0] * terms.likely[b][1], max(0.0, low - even, even - high)
     tolls = Shuffle(ask, NO_PLAYERS, system).tolls
     others = [entry for entry in humans if entry not in likely]
+    sizes, most = team_sizes(humans, bench=False), terms.max_moves
+    if most is not None:
+        most = max(most, min(_fewest_moves(humans, size) for size in sizes))
+    # What the others cost, by how many of them are on A.
     stay = sum(entry.stays and entry.side is Side.A for entry in others)
-    # What the others cost, by how many of those who may be put anywhere are on A.
     costs = sorted(on_a - on_b for entry in others if not entry.stays for on_a, on_b in (tolls(entry),))
-    costs = [*accumulate(costs, initial=0)]
-    best: tuple[float, dict[PlayerId, Side], tuple[PlayerId, PlayerId]] | None = None
+    cost_of = dict(enumerate(accumulate(costs, initial=0), start=stay))
+    best: tuple[float, int, dict[PlayerId, Side], tuple[PlayerId, PlayerId]] | None = None
     for sides in product(Side, repeat=len(likely)):
         places = {entry.id: side for entry, side in zip(likely, sides, strict=True)}
         on_a, on_b = ([player for player, side in places.items() if side is target] for target in Side)
         moves = sum(entry.side is places[entry.id].other for entry in likely)
-        counts = {size - len(on_a) - stay for size in team_sizes(humans, bench=False)} & {*range(len(costs))}
+        counts = {size - len(on_a) for size in sizes} & cost_of.keys()
+        if most is not None:
+            counts = {count for count in counts if moves + _fewest_moves(others, count) <= most}
         is_held = any(entry.stays and entry.side is not places[entry.id] for entry in likely)
-        if not (on_a and on_b and counts) or is_held or (terms.max_moves is not None and 2 * moves > terms.max_moves):
+        if not (on_a and on_b and counts) or is_held:
             continue
-        toll = sum(tolls(entry)[places[entry.id] is Side.B] for entry in likely) + min(costs[count] for count in counts)
+        toll = sum(tolls(entry)[places[entry.id] is Side.B] for entry in likely) + min(
+            cost_of[count] for count in counts
+        )
         apart = {pair: pairs[pair] for pair in product(on_a, on_b)}
         risk = sum(weight * beyond for weight, beyond in apart.values()) / sum(weight for weight, _ in apart.values())
         price = toll * MOVE_WORTH / MOVE + risk
         if best is None or price < best[0]:
-            best = price, places, max(apart, key=apart.__getitem__)
+            best = price, moves, places, max(apart, key=apart.__getitem__)
     if best is None:
         return ask
-    _, places, chairs = best
+    _, moves, places, chairs = best
     entries = (
         replace(entry, side=places[entry.id], commander=entry.id in chairs, held=entry.held or "likely")
         if entry.id in places
         else entry
         for entry in ask.entries
     )
-    return replace(ask, entries=tuple(entries), terms=replace(terms, likely={}))
+    # To the shuffle that follows they have always stood there: it would not count their moves.
+    left = None if most is None else most - moves
+    return replace(ask, entries=tuple(entries), terms=replace(terms, likely={}, max_moves=left))
+
+
+def _fewest_moves(entries: Collection[Entry], count: int) -> int:
+    """Return how many of these players have to change side so that `count` of them are on A, and the others on B."""
+    on_a, on_b = (sum(entry.side is side for entry in entries) for side in Side)
+    return max(0, on_a - count) + max(0, on_b - (len(entries) - count))
 
 
 class Shuffle:
@@ -253,8 +269,9 @@ class Shuffle:
         start = self._assignment(-FARTHEST, FARTHEST)
         sides = [Side.A if index in start.a else Side.B for index in range(len(skills))]
         stay = [index for index, entry in enumerate(self.humans) if entry.stays]
+        moves = sum(entry.side is side.other for entry, side in zip(self.humans, sides, strict=True))
         # A swap is two moves.
-        most = None if self.terms.max_moves is None else self.terms.max_moves // 2
+        most = None if self.terms.max_moves is None else max(0, self.terms.max_moves - moves) // 2
         teams = greedy_swaps(skills, sides, target=self.even, stay=stay, most=most)
         return self._split(teams.a, teams.b)
 
