@@ -200,6 +200,47 @@ def test_a_batch_without_an_answer_comes_again_as_it_was_and_then_gives_way() ->
     assert mail.kinds() == ["hello", "order_done", "roster"]
 
 
+def test_after_a_silence_what_happened_between_two_rounds_is_told_between_them() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    for n in range(2, 4):
+        mail.now += 60
+        mail.add("scrambled_alone", durable=True, red=[], blu=[])
+        mail.add("side_changed", id="7", side="marines")
+        mail.now += 60
+        mail.finish(f"1-{n}")
+        for _ in range(2):
+            mail.batch()
+            mail.unanswered()
+    assert mail.kinds() == ["hello", "1-1", "scrambled_alone", "1-2", "scrambled_alone", "1-3", "roster"]
+
+
+def test_what_happened_after_rounds_that_wait_for_the_next_batch_waits_with_them_and_so_does_the_roster() -> None:
+    mail = Mail()
+    happened = []
+    for n in range(8):
+        mail.now += 600
+        mail.finish(f"1-{n}", players=128)  # they do not fit into one batch
+        mail.now += 60
+        mail.add("scrambled_alone", durable=True, red=[], blu=[])
+        happened += [f"1-{n}", "scrambled_alone"]
+    first = mail.kinds()
+    mail.answered(dict.fromkeys(first, "stored"))
+    assert first[-1] in happened
+    assert [*first, *mail.kinds()] == ["hello", *happened, "roster"]
+
+
+def test_rounds_of_another_process_come_before_all_that_happens_in_this_one() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.now = 10.0
+    mail.new()
+    mail.add("scrambled_alone", durable=True, red=[], blu=[])
+    mail.now += 60
+    mail.finish("2-1")
+    assert mail.kinds() == ["hello", "1-1", "scrambled_alone", "2-1", "roster"]
+
+
 def test_only_stored_frees_a_slot_and_a_kept_round_is_offered_with_the_next() -> None:
     mail = opened()
     mail.finish("1-1")

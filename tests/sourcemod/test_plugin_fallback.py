@@ -6,7 +6,19 @@ import pytest
 
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import PlayerId, Side, Split, SplitCache
-from tests.sourcemod.answerer import Daemon, Json, begin, crowd, ids, poll, seat, seconds_of_play, settle, win
+from tests.sourcemod.answerer import (
+    Daemon,
+    Json,
+    begin,
+    crowd,
+    ids,
+    play_round,
+    poll,
+    seat,
+    seconds_of_play,
+    settle,
+    win,
+)
 from tests.sourcemod.orders import assign
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
@@ -100,6 +112,20 @@ def test_the_cached_split_is_applied_unharmed_and_reported_later_and_an_order_af
     (event,) = daemon.events("scrambled_alone")
     assert (event["red"], event["blu"], event["bench"]) == (ids(players[0::2]), ids(players[1::2]), [])
     assert daemon.kinds().index("round_ended") < daemon.kinds().index("scrambled_alone")
+
+
+def test_after_a_silence_what_happened_between_two_rounds_is_told_between_them(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    prepare(game, daemon, ["red"])
+    won_in_silence(game)
+    for _ in range(5):
+        play_round(game)
+    daemon.forget()
+    game.sm.http.offline = False
+    seconds_of_play(game, 12)
+    told = [kind for kind in daemon.kinds() if kind in ("round_ended", "scrambled_alone")]
+    assert told == ["round_ended", "scrambled_alone", *["round_ended"] * 5]
 
 
 NO_CAPTURE = {"phrase": "Equipoise_ReasonNoCapture", "args": []}

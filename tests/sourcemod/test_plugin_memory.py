@@ -10,9 +10,11 @@ from tests.sourcemod.answerer import (
     Daemon,
     Json,
     Sides,
+    begin,
     complaints,
     crowd,
     ids,
+    in_freeze,
     install,
     obliging,
     play_round,
@@ -311,6 +313,23 @@ def test_a_killed_server_has_its_rounds_and_says_which_is_given_up(
     assert [text for _, text in again.sm.log.messages if "given up" in text] == [
         f"Round {ran} is given up: its end was not seen."
     ]
+
+
+def test_rounds_that_a_kill_left_come_before_all_that_happens_after_it_though_the_new_clock_says_otherwise(
+    killed: Callable[[], Game], game: Game, daemon: Daemon
+) -> None:
+    content = kept(game)
+    content["rounds"][0]["at"] += 86_400.0  # of a process that had run for a day
+    file_of(game).write_text(json.dumps(content))
+    again = killed()
+    again.sm.http.offline = True
+    begin(again, "cp_gorge", 1, 1)
+    again.rounds.win(RED, Reason.DEFENDED)
+    in_freeze(again)
+    daemon.forget()
+    again.sm.http.offline = False
+    seconds_of_play(again, 8)
+    assert daemon.kinds()[:4] == ["hello", "round_ended", "round_ended", "sides_switched"]
 
 
 def test_what_a_kill_left_half_written_is_not_written_into(game: Game, daemon: Daemon, koth: Plugin) -> None:

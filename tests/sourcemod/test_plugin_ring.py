@@ -10,6 +10,8 @@ from tests.sourcemod.answerer import (
     begin,
     complaints,
     crowd,
+    go_live,
+    in_freeze,
     play_round,
     rounds_of,
     rounds_of_all,
@@ -48,6 +50,24 @@ def test_rounds_wait_in_the_ring_until_they_are_stored_and_a_ninth_drops_the_old
     seconds_of_play(game, 6)
     kept = json.loads((game.sm.root / "data" / "equipoise-test-1.json").read_text())
     assert kept["rounds"] == []
+
+
+def test_what_happened_after_rounds_that_wait_for_the_next_batch_waits_with_them_and_so_does_the_roster(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    """The game swaps the sides of this map after each round."""
+    begin(game, "cp_gorge", 1, 1)
+    game.sm.http.offline = True
+    for _ in range(6):
+        game.rounds.win(RED, Reason.DEFENDED)
+        in_freeze(game)
+        go_live(game)
+    daemon.forget()
+    game.sm.http.offline = False
+    seconds_of_play(game, 8)
+    first, second = ([event["kind"] for event in batch["events"]] for batch in daemon.batches[:2])
+    assert first == ["hello", *["round_ended", "sides_switched"] * 3, "round_ended"]
+    assert second == ["sides_switched", *["round_ended", "sides_switched"] * 2, "roster"]
 
 
 def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(game: Game, daemon: Daemon, koth: Plugin) -> None:

@@ -58,7 +58,8 @@ def test_a_script_alone_finds_a_due_scramble_and_its_rounds_arrive_once_and_in_o
     evening.wait(8)
     (alone,) = evening.decisions("alone")
     assert alone["reason"]
-    assert evening.status()["pending"] is None
+    status = evening.status()
+    assert (status["pending"], status["streak"]) == (None, 1), "the new teams have played one round"
     ids = stored_rounds(evening)
     assert len(ids) == 5
     assert ids == sorted(ids, key=lambda one: int(one.rsplit("-", 1)[1]))

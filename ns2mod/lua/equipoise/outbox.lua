@@ -95,7 +95,8 @@ function Outbox:Add(event, durable)
     if not text then
         return
     end
-    table.insert(self.events, { kind = event.kind, text = text, durable = durable and true or false })
+    local item = { kind = event.kind, text = text, at = event.at, durable = durable and true or false }
+    table.insert(self.events, item)
     if #self.events > kMostEvents then
         self.events = Only(self.events, IsDurable)
         WantAll(self)
@@ -118,7 +119,7 @@ end
 function Outbox:Finish(event)
     local text = Encoded(self, event)
     if text then
-        self.ring:Add(event.round, text)
+        self.ring:Add(event.round, text, event.at)
         -- The round is over: a daemon that hears of it now must not think that it begins.
         self:Forget("round_started")
         self:Forget("round_live")
@@ -136,8 +137,8 @@ local function Described(self, word)
     return event and Encoded(self, event) or nil
 end
 
--- Who we are comes first, then rounds that ended; the roster, last, is the truth after everything before it. Nil when a
--- hello is due and there is no game yet.
+-- Who we are comes first, then rounds that ended and events, as they happened; the roster, last, is the truth after
+-- everything before it. Nil when a hello is due and there is no game yet.
 local function Collect(self)
     local hello = Described(self, "hello")
     if self.wanted.hello and not hello then
@@ -147,19 +148,24 @@ local function Collect(self)
     if hello then
         table.insert(items, { kind = "hello", text = hello })
     end
-    for _, slot in ipairs(self.ring:Due(kMostRounds[self.rounds])) do
+    local rounds, more = self.ring:Due(kMostRounds[self.rounds])
+    for _, slot in ipairs(rounds) do
+        while slot.at and self.events[1] and self.events[1].at < slot.at do
+            table.insert(items, table.remove(self.events, 1))
+        end
         table.insert(items, { kind = "round_ended", slot = slot, text = slot.text })
     end
-    for _, item in ipairs(self.events) do
-        table.insert(items, item)
+    -- Else the rest came after a round that goes with the next batch.
+    local last = not more or #rounds == 0
+    local roster = last and Described(self, "roster")
+    while last and self.events[1] do
+        table.insert(items, table.remove(self.events, 1))
     end
-    local roster = Described(self, "roster")
     if roster then
         table.insert(items, { kind = "roster", text = roster })
     end
     -- A roster that cannot be made yet stays wanted; a hello was made, or nothing is sent.
     self.wanted = { roster = self.wanted.roster and not roster or nil }
-    self.events = {}
     return items
 end
 

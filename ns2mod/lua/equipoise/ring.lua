@@ -14,8 +14,8 @@ Ring.__index = Ring
 local kSlots = 8
 local kFiles = { "EquipoiseOutbox1.json", "EquipoiseOutbox2.json" }
 
--- `options`: files, json and log as in outbox.lua. A slot is {round, text, due}: its id, its event, and whether it goes
--- with the next batch.
+-- `options`: files, json and log as in outbox.lua. A slot is {round, text, at, due}: its id, its event, when that was, nil
+-- where another process had ended it, and whether it goes with the next batch.
 function Ring.New(options)
     return setmetatable({
         files = options.files,
@@ -101,7 +101,7 @@ end
 
 -- It is on the disk when this returns. A round that is in a slot already stays as it is: what a crash left of it comes
 -- after what its last event said.
-function Ring:Add(round, text)
+function Ring:Add(round, text, at)
     for _, slot in ipairs(self.slots) do
         if slot.round == round then
             return
@@ -112,7 +112,7 @@ function Ring:Add(round, text)
         self.dropped = self.dropped + 1
         self.log("The daemon has taken no round in a long time: the oldest of " .. kSlots .. " was given up.")
     end
-    table.insert(self.slots, { round = round, text = text, due = true })
+    table.insert(self.slots, { round = round, text = text, at = at, due = true })
     self:MakeDue()
     self:Save()
 end
@@ -133,19 +133,21 @@ function Ring:IsDue()
     return false
 end
 
--- The slots that are due, as many as fit into a form, oldest first. One goes however long it is.
+-- The slots that are due, as many as fit into a form, oldest first, and whether others are. One goes however long it is.
 function Ring:Due(most)
-    local due, bytes = {}, 0
+    local due, bytes, more = {}, 0, false
     for _, slot in ipairs(self.slots) do
         -- Not a break: rounds that the daemon has in memory lie between others.
         if slot.due and #due < most then
             bytes = bytes + Codec.FormBytes(slot.text)
-            if #due == 0 or bytes <= Codec.kMostFormBytes then
-                table.insert(due, slot)
-            end
+        end
+        if slot.due and #due < most and (#due == 0 or bytes <= Codec.kMostFormBytes) then
+            table.insert(due, slot)
+        else
+            more = more or slot.due
         end
     end
-    return due
+    return due, more
 end
 
 local function Without(slots, unwanted)

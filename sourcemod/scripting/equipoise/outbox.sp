@@ -146,8 +146,9 @@ JSONObject Outbox_Batch(int seq)
 	return batch;
 }
 
-// Who we are comes first, then rounds that ended; the roster, last, is the truth after everything before it. Each part
-// is made before its mark is cleared, and what a native error leaves in g_Sent goes with the next batch.
+// Who we are comes first, then rounds that ended and events, as they happened; the roster, last, is the truth after
+// everything before it. Each part is made before its mark is cleared, and what a native error leaves in g_Sent goes with
+// the next batch.
 static void Collect()
 {
 	g_Outdated = false;
@@ -159,9 +160,18 @@ static void Collect()
 	ArrayList rounds = Ring_Take();
 	for (int i = 0; i < rounds.Length; i++)
 	{
-		Take(rounds.Get(i), true);
+		JSONObject round = rounds.Get(i);
+		while (g_Events.Length > 0 && CameBefore(g_Events.Get(0), round))
+		{
+			TakeEvent();
+		}
+		Take(round, true);
 	}
 	delete rounds;
+	if (Ring_Due())
+	{
+		return;  // the rest came after a round that goes with the next batch
+	}
 
 	int told = g_Events.Length;
 	if (!g_Roster && !Session_Aside())
@@ -171,16 +181,29 @@ static void Collect()
 	bool moved = g_Events.Length > told;
 	while (g_Events.Length > 0)
 	{
-		JSONObject event = g_Events.Get(0);
-		g_Events.Erase(0);
-		moved = moved || Is(event, "player_left");
-		Take(event);
+		moved = moved || Is(g_Events.Get(0), "player_left");
+		TakeEvent();
 	}
 	if (g_Roster || (moved && UnevenRound()))
 	{
 		Take(Roster());
 		g_Roster = false;
 	}
+}
+
+// Two times can be compared where one clock gave both. Rounds of another process were over before this one began.
+static bool CameBefore(JSONObject event, JSONObject round)
+{
+	char name[NAME_SIZE];
+	return Record_Name(round, name, sizeof(name)) && Session_Named(name) && event.GetFloat("at") < round.GetFloat("at");
+}
+
+// The oldest.
+static void TakeEvent()
+{
+	JSONObject event = g_Events.Get(0);
+	g_Events.Erase(0);
+	Take(event);
 }
 
 static void Take(JSONObject event, bool round = false)

@@ -215,6 +215,12 @@ void Session_Name(char[] buffer, int size, int number)
 	FormatEx(buffer, size, "%s-%d", g_Boot, number);
 }
 
+// Whether this start of the plugin, which a reload goes on with, gave this name.
+bool Session_Named(const char[] name)
+{
+	return StrContains(name, g_Boot) == 0;
+}
+
 // Which map, which of its lives.
 void Session_Describe(JSONObject event)
 {
