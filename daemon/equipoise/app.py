@@ -30,7 +30,7 @@ from equipoise.page import Export, PageSite, PublicSite
 from equipoise.service import jobs, people
 from equipoise.service.copies import FOLDER, Backups, Exports
 from equipoise.service.event_loop import LoopWatch, Precedence
-from equipoise.service.jobs import Daily, Every, Scheduler
+from equipoise.service.jobs import Every, Scheduler
 from equipoise.service.live import Live
 from equipoise.service.log_lines import log_as, notify, watchdog_seconds
 from equipoise.service.metrics import Metrics, of_game_servers, of_pools, of_servers, of_store
@@ -51,10 +51,6 @@ START_SECONDS = 900
 """As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
 PUBLIC_CONNECTIONS = 128
 """Of the public pages, beside `web.max_connections`."""
-PUBLISH_SECONDS = 3.0
-"""Between two signs of life to the machines that share a pool with this one."""
-BASES_AT = "06:30"
-"""When the night's fits are in the pools."""
 LONG_COLLECTION = 0.02
 """Seconds."""
 STOP_SECONDS, PUBLIC_STOP_SECONDS = 1.0, 0.2
@@ -201,9 +197,6 @@ async def _serving(
     calibrations = Calibrations(fleet.pools, clock)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, spreads, calibrations, clock)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
-    if any(pool.database for pool in config.pools.values()):
-        scheduler.add("machines", Every(PUBLISH_SECONDS), fleet.publish)
-        scheduler.add("bases", Daily(BASES_AT), fleet.renew_bases)
     notices = Notices(fleet.hosts, fleet.pools, store, scheduler, peers, clock, lambda: fleet.elsewhere)
     webhooks = Webhooks(notices, config.directory, clock)
     stack.push_async_callback(webhooks.close)
@@ -238,7 +231,7 @@ async def _serving(
         config=config.path,
     )
     configuration = Configured(config, environ, fleet, services, listeners[0].getsockname()[1])
-    _follow(configuration, retention, worker, peers, scheduler, backups, webhooks)
+    _follow(configuration, fleet, retention, worker, peers, scheduler, backups, webhooks)
     configuration.follow(lambda _: live.reload(configuration.services.callers.names()))
     await _listen(configuration, refusals, listeners, scheduler, stack)
     # Also before requests are waited for: one may wait for a game server that does not answer.
@@ -266,6 +259,7 @@ async def _measured(
 
 def _follow(
     configuration: Configured,
+    fleet: Fleet,
     retention: Retention,
     worker: Warm[SolvedSplits],
     peers: PeerServers,
@@ -278,6 +272,8 @@ def _follow(
     def schedule(config: Config) -> None:
         jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
         jobs.schedule_notices(scheduler, bool(config.webhooks), webhooks.look, webhooks.summarize)
+        is_shared = any(pool.database for pool in config.pools.values())
+        jobs.schedule_sharing(scheduler, is_shared, fleet.publish, fleet.renew_bases)
         webhooks.use(config.webhooks)
 
     schedule(configuration.config)

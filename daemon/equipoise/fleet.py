@@ -44,7 +44,7 @@ class Fleet:
         self.elsewhere: Sequence[PublishedServer] = ()
         """Game servers that feed the shared pools on other machines, when they were looked at last."""
         self._logs: dict[Database, SharedLog] = {}
-        self._databases: dict[str, Database] = {}
+        self._databases: Mapping[str, Database] = {}
         """Those of shared pools, by pool."""
         self._store, self._clock, self._nudge = store, clock, nudge
 
@@ -68,6 +68,12 @@ class Fleet:
         ConfigError: as from `check`. SpillError, StoreError: a ring's file or the store cannot be used now.
         """
         await self.check(config)
+        try:
+            await self._change(config, swap)
+        finally:
+            await self._leave_databases()
+
+    async def _change(self, config: Config, swap: Callable[[], None]) -> None:
         async with AsyncExitStack() as undo:
             pools = {name: self.pools.get(name) or await self._opened(config, name, undo) for name in config.pools}
             hosts = {name: await self._host(server, pools, undo) for name, server in config.servers.items()}
@@ -105,7 +111,7 @@ class Fleet:
         if database is None:
             pool = Pool(name, system, self._store, ring, self._clock, balance=balance)
         else:
-            shared_log, self._databases[name] = self._log(database, config.shared.machine), database
+            shared_log = self._log(database, config.shared.machine)
             pool = SharedPool(name, system, self._store, ring, self._clock, shared_log, balance=balance)
             pool.forgetting = lambda forgotten: people.forget_here(forgotten, self._store, self.hosts.values())
         undo.push_async_callback(pool.close)
@@ -120,7 +126,7 @@ class Fleet:
         """
         elsewhere: list[PublishedServer] = []
         refusal: LogRefused | None = None
-        for database, shared_log in self._logs.items():
+        for database, shared_log in tuple(self._logs.items()):
             servers = [
                 PublishedServer(host.pool.name, host.server, shared_log.machine, host.glance())
                 for host in self.hosts.values()
@@ -144,7 +150,8 @@ class Fleet:
 
     async def surveys(self) -> dict[str, Survey]:
         """Return what the databases of shared pools say of themselves, by pool. StoreError: one is away."""
-        return {name: await self._logs[database].survey() for name, database in self._databases.items()}
+        logs = {name: self._logs[database] for name, database in self._databases.items()}
+        return {name: await shared_log.survey() for name, shared_log in logs.items()}
 
     def _log(self, database: Database, machine: str) -> SharedLog:
         """The log in a database; pools of one database share its connections."""
@@ -153,6 +160,13 @@ class Fleet:
             name = machine or socket.gethostname()
             self._logs[database] = SharedLog(database.url, database.password, name, identity=identity)
         return self._logs[database]
+
+    async def _leave_databases(self) -> None:
+        """Let go of those that no pool is in: other machines do not hear of this one there any more."""
+        for database in self._logs.keys() - self._databases.values():
+            gone = self._logs.pop(database)
+            gone.cut()  # who is asking it, as `publish` may, does not connect again
+            await gone.close()
 
     async def _balance(self, pool: configuration.Pool) -> System[Any] | None:
         """The system that makes the teams; None: the pool's own.
@@ -194,6 +208,7 @@ class Fleet:
         self.hosts.clear()
         self.hosts.update(hosts)
         self._servers = config.servers
+        self._databases = {name: pool.database for name, pool in config.pools.items() if pool.database is not None}
         for name, host in self.hosts.items():
             host.use(config.servers[name].rules)
 

@@ -255,6 +255,32 @@ def test_game_servers_of_other_machines_are_shown_and_orders_for_them_say_where_
             assert rows() == before, "rows of servers where nothing happened are written again and again"
 
 
+def test_a_reload_takes_a_shared_pool_in_and_out_and_the_database_and_the_doctor_know_it(
+    one: House, postgres: Postgres
+) -> None:
+    database = postgres.database()
+    table = '\n[pool.cup]\nsystem = "synelo"\ndatabase = "{}"\ndatabase_password_file = "secrets/database"\n'
+
+    def heard() -> list[str]:
+        machines = "SELECT machine FROM equipoise.machines WHERE at > now() - interval '15 seconds' ORDER BY machine"
+        return [name for (name,) in postgres.sql(machines, database)]
+
+    def sessions() -> int:
+        [(count,)] = postgres.sql(f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}'")
+        return int(count)
+
+    with serving(one):
+        one.config.write_text(one.config.read_text() + table.format(postgres.url(database)))
+        assert asked(one, "reload")["changes"] == ["[pool.cup] added"]
+        until(lambda: heard() == ["one"], "others do not hear of a machine whose first shared pool came by a reload")
+        assert "database of pool cup" in run("doctor", "--config", one.config).stdout
+        one.edit(table.format(postgres.url(database)), "")
+        assert asked(one, "reload")["changes"] == ["[pool.cup] removed"]
+        assert "cup" not in run("doctor", "--config", one.config).stdout
+        until(lambda: sessions() == 0, "a connection to the database stays")
+        assert heard() == []
+
+
 def test_rounds_of_another_rating_version_wait_until_the_pool_is_upgraded(one: House, postgres: Postgres) -> None:
     database = postgres.database()
     done = pool(one, "share", "--database", postgres.url(database), "--password-file", "secrets/database")

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from equipoise import app
 from equipoise.service import jobs
 from tests.cli.house import run
 from tests.daemons import RealDaemon
@@ -163,7 +162,7 @@ class Community:
 
         monkeypatch.setattr(jobs, "schedule_notices", noted)
         monkeypatch.setattr(jobs, "NOTICES_SECONDS", 0.1)
-        monkeypatch.setattr(app, "PUBLISH_SECONDS", 0.2)
+        monkeypatch.setattr(jobs, "PUBLISH_SECONDS", 0.2)
 
     async def take(self, request: web.Request) -> web.Response:
         lines = (await request.json())["notices"]

@@ -47,6 +47,10 @@ SPREAD_AT = "05:30"
 
 CALIBRATION_AT = "06:00"
 """After another spread of skill, with which it begins anew."""
+PUBLISH_SECONDS = 3.0
+"""Between two signs of life to the machines that share a pool with this one."""
+BASES_AT = "06:30"
+"""When the night's fits are in the pools."""
 NOTICES_SECONDS = 10.0
 SUMMARY_AT = "09:00"
 QUALITY_ROUNDS = 500
@@ -122,6 +126,13 @@ def schedule_notices(scheduler: Scheduler, wanted: bool, look: Run, summarize: R
     else:
         scheduler.remove("notices")
         scheduler.remove("daily summary")
+
+
+def schedule_sharing(scheduler: Scheduler, wanted: bool, publish: Run, renew: Run) -> None:
+    """Look after the databases of shared pools from the first such pool on: also what the last one showed has to go."""
+    if wanted and all(job.name != "machines" for job in scheduler.status()):
+        scheduler.add("machines", Every(PUBLISH_SECONDS), publish)
+        scheduler.add("bases", Daily(BASES_AT), renew)
 
 
 async def retry(pools: Mapping[str, Pool]) -> None:
