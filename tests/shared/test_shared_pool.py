@@ -94,23 +94,29 @@ def test_a_machine_keeps_what_its_rounds_made_of_players_and_nothing_of_one_that
     async def scenario(one: SharedPool, two: SharedPool) -> None:
         of, everybody = random.Random(system), [player(number) for number in range(1, 40)]
 
-        async def as_stored() -> list[object]:
+        def known(system: Any) -> tuple[list[object], object]:
+            return [system.copy(who) for who in everybody], system.shared()
+
+        async def as_stored() -> tuple[list[object], object]:
             rows = await one.store.players(POOL, everybody, one.system.window)
+            parts = await one.store.shared(POOL)
             anew = type(one.system)(one.system.params)
             for who, row in rows.items():
                 anew.restore(who, row.state, row.history)
-            return [anew.copy(who) for who in everybody]
+            for key, part in (parts.parts if parts else {}).items():
+                anew.restore_shared(key, part)
+            return known(anew)
 
         for number in range(1, 25):
             await one.record(some_round(number, "server", of), None)
         assert not one._held.unread([who for who in everybody if who in one.system])
-        assert [one.system.copy(who) for who in everybody] == await as_stored()
+        assert known(one.system) == await as_stored()
         async with two._log.held(POOL):
             waiting = asyncio.create_task(one.record(some_round(25, "server", of), None))
             await until(lambda: one.sharing.trouble is not None)
-            assert [one.system.copy(who) for who in everybody] == await as_stored()
+            assert known(one.system) == await as_stored()
         assert (await waiting).status == "stored"
-        assert [one.system.copy(who) for who in everybody] == await as_stored()
+        assert known(one.system) == await as_stored()
 
     play(scenario, postgres.url(postgres.database()), "one", "two", system=system)
 

@@ -255,6 +255,15 @@ def test_a_stream_ends_when_its_reader_may_read_no_longer(tmp_path: Path) -> Non
     assert asyncio.run(asyncio.wait_for(read(), 5.0)).count(b"event: alive") in (1, 2)
 
 
+async def test_a_stop_at_the_moment_in_which_a_reader_comes_does_not_leave_them_waiting(tmp_path: Path) -> None:
+    hub = live.Live({}, lambda *_: pytest.fail("none"), Store(tmp_path / "store"), SystemClock(), Precedence())
+    stream = hub.read(live.Reader("token:guest", lambda: None, lambda: True, None, None))
+    assert await anext(stream) == live.RETRY  # nobody has looked at the servers yet
+    await hub.close()
+    async with asyncio.timeout(10):
+        assert [piece async for piece in stream] == []
+
+
 def test_a_page_is_sent_only_what_has_changed_since_it_was_made(daemon: Daemon) -> None:
     wall = {"accept": "text/html", "authorization": f"Bearer {SECRETS['guest']}"}
 
