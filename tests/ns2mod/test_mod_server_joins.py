@@ -49,17 +49,6 @@ def test_a_player_who_asks_for_a_side_waits_for_the_daemon_and_goes_where_it_say
     assert client.chat == ["that side has fewer players"]
 
 
-@SHINES
-def test_without_an_answer_the_player_goes_where_they_asked(scene: Start, shine: str) -> None:
-    one = scene(shine=shine)
-    one.people(2, 2)
-    client = asking(one, 1)
-    one.game.run(0.9)
-    assert client.team == 0
-    one.game.run(0.2)
-    assert client.team == 1
-
-
 @pytest.mark.parametrize(("aliens", "team"), [(2, 2), (3, 1)])
 def test_a_switch_without_an_answer_is_decided_after_a_second_and_makes_no_gap_of_two(
     scene: Start, aliens: int, team: int

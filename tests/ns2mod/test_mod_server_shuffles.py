@@ -194,21 +194,6 @@ def test_the_last_splits_leave_who_is_immune_where_they_are(scene: Start) -> Non
     assert teams(marines, aliens) != {101: 1, 102: 1, 103: 1, 201: 2, 202: 2, 203: 2}
 
 
-def test_a_daemon_that_dies_before_it_answers_a_start_is_waited_for_until_two_seconds_into_the_countdown(
-    scene: Start,
-) -> None:
-    one = scene()
-    one.daemon.fields = {"due_if": ["red", "blu", "none"], "cache": CACHE}
-    sides = one.people()
-    one.game.http.drop = True
-    one.commanded(*sides)
-    one.game.until(lambda: one.game.state == "Countdown")
-    one.game.run(1.5)
-    assert teams(*sides)[103] == 1
-    one.game.run(1)
-    assert teams(*sides) == {101: 1, 102: 1, 203: 1, 201: 2, 103: 2, 202: 2}
-
-
 def test_a_split_that_comes_after_the_cached_one_was_applied_fails(scene: Start) -> None:
     one = scene()
     one.daemon.fields = {"pending": True, "cache": CACHE}

@@ -6,52 +6,7 @@ import shutil
 from pathlib import Path
 
 import equipoise
-from tests.ns2mod.sessions import ALIENS, MARINES, MOD, QUIET, NewEvening, stacked
-
-
-def test_without_the_daemon_a_shuffle_that_is_due_is_made_from_the_cache(new_evening: NewEvening) -> None:
-    evening, people = stacked(new_evening)
-    evening.settle(6)
-    evening.daemon.kill()
-    evening.settle(12)
-    before = evening.sides()
-    people["a"].commands()
-    people["b"].commands()
-    evening.game.start_round()
-    evening.settle()
-    after = evening.sides()
-    assert after != before
-    assert abs(len(after[0]) - len(after[1])) <= 1
-    assert (people["a"].commands_now, people["b"].commands_now) == (True, True)
-
-    evening.daemon.start()
-    evening.settle(20)
-    assert [line["kind"] for line in evening.decisions("alone")] == ["alone"]
-    assert evening.status()["pending"] is None
-
-
-def test_a_map_change_with_a_full_outbox_loses_the_oldest_rounds_only_and_says_so(new_evening: NewEvening) -> None:
-    evening = new_evening(QUIET)
-    people = evening.seat(*"abcdefgh")
-    game = evening.game
-    evening.daemon.kill()
-    for number in range(10):
-        for name, client in people.items():
-            if client.team not in (MARINES, ALIENS):
-                game.join(client, 1 + "abcdefgh".index(name) % 2, force=True)
-        evening.start(people["a"], people["b"])
-        evening.settle(61 + number)
-        evening.end(MARINES)
-    game.change_map("ns2_tram")
-    evening.settle(2)
-    evening.daemon.start()
-    evening.settle(60)
-
-    stored = evening.stored()
-    assert [round(each.seconds - 62) for each in stored] == list(range(2, 10))
-    assert all(each.unrated is None for each in stored)
-    assert evening.status()["dropped_rounds"] == 2
-    assert evening.status()["map"] == "ns2_tram"
+from tests.ns2mod.sessions import MOD, QUIET, NewEvening
 
 
 def test_admins_read_once_a_map_that_their_mod_is_older_than_the_daemon(

@@ -8,83 +8,12 @@ import os
 import pytest
 
 from tests.daemons import ran
-from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, QUIET, Evening, NewEvening
-
-
-def commander(evening: Evening, client: Client) -> float:
-    """A player's skill in the chair, in points."""
-    return float(evening.player(client)["skills"]["commander"]["value"])
+from tests.ns2mod.sessions import ALIENS, MARINES, QUIET, NewEvening
 
 
 def players_of(export: str) -> list[str]:
     """The lines of a pool's file that have its players' skills."""
     return [line for line in export.splitlines() if '"kind":"player"' in line]
-
-
-@pytest.mark.slow
-def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander_and_a_bot(
-    new_evening: NewEvening,
-) -> None:
-    """Each of them is told, stored and rated by the spans that they played."""
-    evening = new_evening(QUIET)
-    game = evening.game
-    people = evening.seat(*"abcdefgh")
-    game.add_bot(MARINES)
-    evening.start(people["a"], people["b"])
-    live = game.clock - 1.0
-
-    def until(second: float) -> None:
-        evening.settle(live + second - game.clock)
-
-    until(59)
-    late = evening.connect(2000, "late")
-    evening.settle(0.5)
-    late.joins(ALIENS)
-    until(90)
-    game.join(people["c"], ALIENS, force=True)
-    until(120)
-    people["d"].disconnects()
-    until(150)
-    people["e"].disconnects()
-    until(179.5)
-    people["e"].reconnects()
-    people["e"].moves()
-    evening.settle(0.3)
-    game.join(people["e"], MARINES, force=True)
-    until(210)
-    people["a"].leaves_chair()
-    until(220)
-    people["g"].commands()
-    people["b"].scores(kills=3, assists=1, points=12)
-    until(300)
-    evening.end(MARINES)
-
-    (stored,) = evening.stored()
-    done = {"kills": 3, "deaths": 0, "assists": 1, "points": 12}
-    assert {name: stored.counts["b"][name] for name in done} == done
-    assert (stored.winner, stored.partial, stored.unrated) == ("marines", False, None)
-    assert abs(stored.seconds - 300) < 1
-    assert stored.lineup == {
-        **dict.fromkeys("aceg", "marines"),
-        **dict.fromkeys("bdfh", "aliens"),
-        "bot:1": "marines",
-    }
-    assert stored.spans == {
-        "a": [("marines", "commander", 0, 210), ("marines", "field", 210, 300)],
-        "b": [("aliens", "commander", 0, 300)],
-        "c": [("marines", "field", 0, 90), ("aliens", "field", 90, 300)],
-        "d": [("aliens", "field", 0, 120)],
-        "e": [("marines", "field", 0, 150), ("marines", "field", 180, 300)],
-        "f": [("aliens", "field", 0, 300)],
-        "g": [("marines", "field", 0, 220), ("marines", "commander", 220, 300)],
-        "h": [("aliens", "field", 0, 300)],
-        "late": [("aliens", "field", 60, 300)],
-    }
-    assert stored.bots == [("marines", "field", 0, 300)]
-    assert evening.player(people["a"])["rounds"] == evening.player(people["d"])["rounds"] == 1
-    assert evening.player(people["a"])["rating"] > 1000 > evening.player(people["d"])["rating"]
-    assert commander(evening, people["a"]) > 1000 > commander(evening, people["b"])
 
 
 @pytest.mark.slow

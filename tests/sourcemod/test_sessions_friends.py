@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
-import os
 import re
-from collections.abc import Callable
-from pathlib import Path
 
-from tests.daemons import RealDaemon, ran
-from tests.sourcemod.rig import Game
 from tests.sourcemod.rig.game import play
 from tests.sourcemod.rig.game.facts import BLU, RED
 from tests.sourcemod.rig.game.players import Player
@@ -141,36 +135,3 @@ def test_two_agree_and_swap_and_why_tells_it(new_evening: NewEvening) -> None:
     evening.game.join(one, "red")
     evening.wait(1.0)
     assert one.team == BLU, "locked as after a switch"
-
-
-def test_friends_of_a_round_are_squads_that_trueskill_2_rates_by_live_and_in_a_replay(
-    new_game: Callable[..., Game], equipoise_smx: Path, tmp_path: Path
-) -> None:
-    """A squad's offset belongs to the side that it plays on: who beats it gains more."""
-    ratings = {}
-    for offset in ("", "squad_offset = [2.0]"):
-        daemon = RealDaemon(tmp_path / f"daemon{bool(offset)}", forked=True)
-        text = daemon.config.read_text().replace('balance = "joint"\n', 'balance = "trueskill2"\n')
-        daemon.config.write_text(text.replace('system = "synelo"\nk_max = 12\n', 'system = "trueskill2"\n'))
-        text = daemon.config.read_text()
-        table = text[text.index("[pool.main]") : text.index("[token.owner]")]
-        daemon.config.write_text(text.replace(table, f'[pool.main]\nsystem = "trueskill2"\n{offset}\n\n'))
-        daemon.start()
-        try:
-            evening = Evening(new_game(), daemon, equipoise_smx)
-            evening.game.start_map("koth_harvest_final")
-            evening.game.settle()
-            for number in range(6):
-                evening.seat(f"P{number:02}")
-            evening.freeze()
-            mates = [player.name for player in evening.game.teams.members(RED)[:2]]
-            befriend(evening, *mates)
-            evening.live()
-            evening.win(RED)
-            ratings[offset] = evening.rating(by_name(evening, mates[0]))
-        finally:
-            daemon.stop()
-        again = ran("pool", "recompute", "--config", daemon.config, "--json", environ=dict(os.environ))
-        assert again.returncode == 0, again.stderr
-        assert json.loads(again.stdout)["movers"] == [], "the replay of the stored round gives the same ratings"
-    assert ratings[""] != ratings["squad_offset = [2.0]"]

@@ -1,7 +1,7 @@
 """What owners of other balance plugins had: end to end.
 
 Who captured is spared, who went to watch is placed and comes back to their side, a map's last minutes are left alone,
-admins are immune from one thing each and move single players.
+admins move single players.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, SPECTATOR, State
 from tests.sourcemod.sessions import Evening, NewEvening, leave, live
 
-GENERIC, KICK = 1 << 1, 1 << 2
-
-"""The flags b and c of SourceMod."""
+KICK = 1 << 2
+"""The flag c of SourceMod."""
 
 
 def moved(evening: Evening) -> list[str]:
@@ -89,32 +88,6 @@ def test_a_maps_last_minutes_are_left_alone_but_by_admins(new_evening: NewEvenin
     assert any("only an admin's order changes the teams now" in line for line in admin.console + admin.chat)
     evening.win(RED)
     assert evening.status()["pending"] is None
-
-
-def test_an_immune_admin_keeps_their_side_in_scrambles_and_changes_it_at_will(new_evening: NewEvening) -> None:
-    evening = live(new_evening, 8, "koth_harvest_final")
-    game = evening.game
-    game.sm.overrides |= {"sm_eq_immune_scramble": GENERIC, "sm_eq_immune_lock": GENERIC}
-    admin = game.teams.members(RED)[0]
-    admin.flags = GENERIC
-    # A perfect split would have to move the admin: all the strong are with them.
-    evening.rate(**{player.name: 2000.0 for player in game.teams.members(RED)})
-    for _ in range(2):
-        evening.win(RED)
-        assert evening.status()["pending"] is not None
-        evening.freeze()
-        assert admin.team == RED
-        assert evening.sizes() == [4, 4]
-        evening.live()
-    stayed = [one["detail"]["players"] for one in evening.decisions("kept") if "immune" in one["reason"]]
-    assert stayed == [[str(admin.steamid)]] * len(stayed)
-    assert stayed
-    assert not any("immune" in line for player in game.humans() for line in player.chat)
-    evening.rate(**{player.name: 1000.0 for player in game.humans()})
-    leave(evening, game.teams.members(BLU)[0])
-    game.join(admin, "blue")
-    evening.wait(1.0)
-    assert admin.team == BLU
 
 
 def test_an_admin_moves_one_player_and_all_that_belongs_to_it_is_done(new_evening: NewEvening) -> None:
