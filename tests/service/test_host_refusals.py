@@ -256,6 +256,7 @@ async def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_
 
     early = await rig.post(ended("r1"), e.Commanded(0.0, ("off",), None, admin=True), ended("r2"))
     rig.store.gate.set()
+    rig.host.answer_seconds = 60.0
     later = await rig.post(ended("r1"), ended("r2"))
 
     assert early.rounds == {}
