@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.asks import AskSplit, LoadSummaries
+from equipoise.core.asks import AskMoves, AskSplit, LoadSummaries
 from equipoise.core.effects import Assign, Effect, Ignored, Lock, LogDecision, RecordRound, Say, Unlock
 from equipoise.core.memory import UNWRITTEN_ORDERS, Benched, HeldSide, Memory
 from equipoise.core.model import Mode, OrderId, Outlook, PlayerId, PlayerSummary
@@ -158,6 +158,31 @@ def test_what_a_late_round_makes_due_is_announced_when_it_is_known_who_is_here_a
     announced = [] if alone else [Say(Text(Phrase.SCRAMBLE_PENDING, (reason,)))]
     assert of(Say, play(session, [(200.0, seen("ad|bc"))])) == announced
     assert of(Say, play(session, [(201.0, seen("ad|bc"))])) == []
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_after_a_silence_no_teams_are_made_of_who_was_here_before_it(alone: bool) -> None:
+    """The rounds need more than one batch: the roster and what happened after the first of them come later."""
+    game = Game(Mode.KOTH, "abcd|efgh")
+    game.start()
+    game.open()
+    late = ended(finished("r1", A, "abcd|efgh", captures=(1, 0)), 100.0)
+    effects = game.happens(hello(Mode.KOTH, e.Phase.FREEZE, at=120.0), late)
+    assert of(AskSplit, effects) == []
+    if alone:
+        game.happens(e.ScrambledAlone(110.0, split("abej|fghi|")))
+    assert len(of(AskSplit, game.change("abij|efgh"))) == (not alone)
+
+
+def test_after_a_silence_a_gap_of_before_it_is_not_closed_but_one_of_the_round_that_runs_by_now_is() -> None:
+    game = Game(Mode.KOTH, "abcde|fgh")
+    game.start()
+    game.open()
+    late = ended(finished("r1", A, "abcde|fgh"), 100.0)
+    effects = game.happens(hello(Mode.KOTH, e.Phase.RUNNING, at=120.0), late, e.SidesSwitched(at=110.0))
+    assert of(AskMoves, effects) == []
+    assert of(AskMoves, game.change("fghi|abcd")) == []
+    assert of(AskMoves, game.change("fgh|abcde")) != []
 
 
 def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_hello() -> None:

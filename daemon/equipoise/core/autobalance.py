@@ -120,6 +120,9 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
     """
     # It lasts as long as the gap: each change of the roster comes back here without the admin's word.
     state.forced = state.forced or forced
+    # The roster that is awaited comes back to here.
+    if state.unseen:
+        return ()
     gap = Gap.of(state.settled()) if _runs(state) else None
     if gap is None:
         return forget(state)

@@ -140,7 +140,7 @@ def due_purpose(state: State) -> Purpose:
 def in_freeze(state: State) -> Effects:
     """Ask for the split that this freeze needs, if it needs one and none is under way."""
     # An assignment that is not confirmed yet settles the teams: its `OrderDone` comes back to here.
-    idle = state.asked is None and not state.assigned and state.attempts < MAX_ATTEMPTS
+    idle = state.asked is None and not state.assigned and state.attempts < MAX_ATTEMPTS and not state.unseen
     if state.phase is not Phase.FREEZE or not idle or not state.acts or state.waiting:
         return ()
     if state.arena:

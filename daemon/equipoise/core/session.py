@@ -126,7 +126,7 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     drops = _enter_map(state, event)
     spare = state.rules.autobalance.spare_minutes * 60
     state.memory = state.memory.without_expired(now, spare)
-    state.known = True
+    state.known, state.unseen = True, True
     state.enter(event.phase, event.at)
     # In the freeze an assignment that is under way is still in time.
     too_late = () if event.phase is e.Phase.FREEZE else scrambles.give_up(state, Moment.FREEZE)
@@ -388,8 +388,10 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
 
 
 def _stop(state: State, event: e.RoundEnded) -> Effects:
-    # NS2: a reset ends a round at once, and none is being celebrated.
-    state.enter(e.Phase.IDLE if _is_abandoned(event.round) else e.Phase.OVER, event.at)
+    # Not of a round that was over before the hello: the script has said in which phase it is since.
+    if event.at >= state.phase_at:
+        # NS2: a reset ends a round at once, and none is being celebrated.
+        state.enter(e.Phase.IDLE if _is_abandoned(event.round) else e.Phase.OVER, event.at)
     state.close_round()
     return (*autobalance.drop(state), *swap_offers.drop(state))
 

@@ -162,6 +162,8 @@ class State:
     inactive_reason: str = ""
     """Why the script carries no orders out, by the game's own rules; empty when it does."""
     roster: Roster = field(default_factory=Roster)
+    unseen: bool = True
+    """No roster has come since the script's last hello: what is known of it may be of before a silence."""
     version: int = 0
     """Grows when a player comes, leaves, changes side, takes command or is held: answers to older questions no longer
     hold."""
@@ -365,6 +367,7 @@ class State:
 
     def accept_roster(self, roster: Roster) -> None:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""
+        self.unseen = False
         self.set_roster(roster)
         now = self.heard_at or 0.0
         self.objective_at = {seat.id: now - seat.objective for seat in roster.entries if seat.objective is not None}
