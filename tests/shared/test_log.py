@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
 import os
 import random
+import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import replace
 
 import pytest
 
-from equipoise.errors import LogConflict, LogDamaged, LogError, LogMissing, LogRefused
+from equipoise.errors import LogConflict, LogDamaged, LogError, LogHeld, LogMissing, LogRefused
+from equipoise.shared.bodies import OWN
 from equipoise.shared.log import PAGE_BYTES, Agreement, LogEvent, NewEvent, Server, SharedLog, State
-from tests.postgres import PASSWORD, Postgres, pgbouncer
+from tests.postgres import PASSWORD, Postgres, cluster, pgbouncer
 from tests.postgres import postgres as postgres
 
 pytestmark = pytest.mark.world
@@ -203,6 +208,7 @@ def test_pages_hold_whole_events_and_one_that_is_larger_comes_alone(postgres: Po
     "damage",
     [
         "UPDATE equipoise.events SET body = 'x' WHERE number = 3 AND piece = 1",
+        "UPDATE equipoise.events SET digest = NULL WHERE number = 3 AND piece = 0",
         "DELETE FROM equipoise.events WHERE number = 3 AND piece = 0",
         "DELETE FROM equipoise.events WHERE number = 3 AND piece = 1",
         "DELETE FROM equipoise.events WHERE number = 3",
@@ -224,6 +230,59 @@ def test_what_comes_before_a_damaged_event_is_read_and_then_where_the_damage_is_
     with_logs(scenario, postgres.url(database))
 
 
+def test_who_holds_a_pool_keeps_the_others_out_for_as_long_as_it_lives_and_not_much_longer(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.shared.log.HOLD_SECONDS", 1.0)
+
+    async def scenario(one: SharedLog, two: SharedLog) -> None:
+        async with one.held("main"):
+            await asyncio.sleep(2.5)
+            with pytest.raises(LogHeld, match="machine machine1 is editing pool main"):
+                await append(two, round_event(1))
+            with pytest.raises(LogHeld, match="machine machine1 is editing pool main"):
+                async with two.held("main"):
+                    pass
+        async with two.held("main"):
+            pass
+        await one._hold("main")  # and is killed
+        await asyncio.sleep(1.1)
+        begun = await two.state("main")
+        assert begun is not None
+        assert await two.append("main", 0, begun.digest, 3, [round_event(1)]) is not None
+        async with two.held("main"):
+            pass
+
+    url = postgres.url(postgres.database())
+    with_logs(scenario, url, url)
+
+
+def test_an_append_is_done_also_where_nobody_can_be_told_of_it(postgres: Postgres) -> None:
+    database = postgres.database()
+
+    async def scenario(one: SharedLog) -> None:
+        faults: list[dict[str, object]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+        await append(one, round_event(1))
+        assert one._reader._connection is not None
+        listener = one._reader._connection.get_server_pid()
+        lost = f"ALTER DATABASE {database} CONNECTION LIMIT 1; SELECT pg_terminate_backend({listener})"
+        await asyncio.to_thread(postgres.sql, lost)
+        assert [event.number for event in await append(one, round_event(2))] == [2]
+        await one.close()
+        gc.collect()
+        assert not faults
+
+    with_logs(scenario, postgres.url(database))
+
+
+def test_without_the_package_asyncpg_a_log_is_refused_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    log = SharedLog("postgresql://equipoise@db/equipoise", PASSWORD, "one")
+    with pytest.raises(LogRefused, match="the package asyncpg is missing: pipx inject equipoise asyncpg"):
+        asyncio.run(log.open())
+
+
 @pytest.mark.parametrize("pooled", [False, True])
 def test_who_waits_is_told_of_an_append_but_behind_pgbouncer(postgres: Postgres, pooled: bool) -> None:
     async def scenario(one: SharedLog, two: SharedLog) -> None:
@@ -234,6 +293,7 @@ def test_who_waits_is_told_of_an_append_but_behind_pgbouncer(postgres: Postgres,
             await asyncio.sleep(0.1)
             await append(one, round_event(turn))
             assert await waiting is not pooled
+            assert not await two.wait("main", 0.1), "it is told once"
             assert [event.round for event in await two.read("main", turn)] == [f"r{turn}"]
         # What came while nobody waited is not lost.
         await append(one, round_event(8))
@@ -326,6 +386,83 @@ def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgr
 
     url = postgres.url(postgres.database())
     with_logs(scenario, url, url)
+
+
+def test_a_night_deletes_all_old_events_however_many_they_are(postgres: Postgres) -> None:
+    database = postgres.database()
+    many = (
+        "INSERT INTO equipoise.events (pool, number, piece, kind, at, machine, digest, body) SELECT 'main', n, 0, "
+        "'round', n, 'x', '', '' FROM generate_series(1, 2500) AS n; "
+        "UPDATE equipoise.pools SET last = 2500, base = 2400; SELECT 1"
+    )
+
+    async def scenario(log: SharedLog) -> None:
+        await asyncio.to_thread(postgres.sql, many, database)
+        await log.trim("main", 2200.0)
+        left = "SELECT min(number), max(number) FROM equipoise.events"
+        assert await asyncio.to_thread(postgres.sql, left, database) == [(2200, 2500)]
+        await log.trim("main", 9999.0)
+        assert await asyncio.to_thread(postgres.sql, left, database) == [(2401, 2500)]
+
+    with_logs(scenario, postgres.url(database))
+
+
+def test_a_log_has_a_round_where_pool_number_server_and_id_are_its_own(postgres: Postgres) -> None:
+    columns = ["number", "server", "id", "map", "mode", "started_at", "seconds", "winner", "prediction", "unrated"]
+    row = [OWN, "arena", "r1", "arena_well", "arena", 1.0, 60.0, "a", 0.5, None, None]
+    written = json.dumps({"rows": {"rounds": {"columns": [*columns, "voided"], "rows": [row]}}}).encode()
+
+    async def scenario(log: SharedLog) -> None:
+        await append(log, round_event(0), NewEvent("round", "arena", "r1", 1.0, (written,)))
+        assert await log.has_round("main", 2, "arena", "r1")
+        for other in (
+            ("else", 2, "arena", "r1"),
+            ("main", 1, "arena", "r1"),
+            ("main", None, "arena", "r1"),
+            ("main", 2, "koth", "r1"),
+            ("main", 2, "arena", "r2"),
+        ):
+            assert not await log.has_round(*other), other
+
+    with_logs(scenario, postgres.url(postgres.database()))
+
+
+@pytest.mark.parametrize("what", ["begun", "appended at once", "appended while it is held", "agreed", "replaced"])
+def test_what_is_confirmed_survives_a_crash_of_a_database_that_was_told_not_to_wait_for_its_disk(what: str) -> None:
+    confirmed: list[tuple[object, ...]] = []
+
+    async def known(log: SharedLog) -> tuple[object, ...]:
+        state = await log.state("main")
+        assert state is not None
+        return state.last, state.digest, state.base, state.agreement
+
+    async def change(log: SharedLog) -> None:
+        begun = await log.state("main")
+        assert begun is not None
+        if what == "appended at once":
+            assert await log.append("main", 0, begun.digest, 3, [round_event(1)]) is not None
+        elif what == "appended while it is held":
+            await append(log, round_event(1))
+        elif what == "agreed":
+            async with log.appending("main") as appending:
+                await appending.agree(replace(AGREEMENT, rating_version=4))
+        elif what == "replaced":
+            async with log.held("main"):
+                state = await log.state("main")
+                assert state is not None
+                event = NewEvent("recompute", None, None, 9.0, ())
+                await log.replace("main", state, AGREEMENT, 1, event, pieces([b"{}"]))
+        confirmed.append(await known(log))
+        await asyncio.to_thread(server.stop, signal.SIGKILL)
+
+    async def check(log: SharedLog) -> None:
+        assert [await known(log)] == confirmed
+
+    with cluster(synchronous_commit="off", wal_writer_delay="10s") as server:
+        url = server.url(server.database())
+        with_logs(change, url)
+        server.start()
+        with_logs(check, url, pool=False)
 
 
 def test_a_base_does_not_bring_back_who_was_forgotten_while_its_rows_were_read(postgres: Postgres) -> None:
@@ -441,9 +578,12 @@ def test_a_daemon_that_was_killed_and_is_back_has_its_name_at_once_and_a_copy_of
         # As of a virtual machine that was copied: both run, with one state folder.
         with pytest.raises(LogRefused, match="calls itself machine1 too"):
             await first.publish({}, [])
-        await back.publish({}, [])
-        for log in (first, back, other):
-            await log.close()
+        arena = Server("main", "arena", "machine1", {})
+        await back.publish({}, [arena])
+        await first.close()
+        await other.close()
+        assert await back.servers() == [arena], "who was refused takes the name with it when it ends"
+        await back.close()
 
     url = postgres.url(postgres.database())
     with_logs(scenario, url)

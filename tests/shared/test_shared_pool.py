@@ -190,6 +190,10 @@ def test_a_person_is_forgotten_by_all_machines_and_by_the_log(postgres: Postgres
         bodies += [piece for event in await log.read(POOL, base.number) for piece in event.pieces]
         await log.close()
         assert not any(player(7).encode() in body or b'"name of 7"' in body for body in bodies)
+        for table in ("players", "names", "participants"):  # of people's own pages
+            shown = repr(await asyncio.to_thread(postgres.sql, f"SELECT * FROM equipoise.{table}", database))
+            assert player(7) not in shown
+            assert player(5) in shown
 
     play(scenario, postgres.url(database), "one", "two")
 

@@ -166,7 +166,7 @@ def chained(previous: bytes, number: int, event: NewEvent | LogEvent, machine: s
     return hashlib.sha256(previous + struct.pack(">qd", number, event.at) + key).digest()
 
 
-_BEGIN_LONG = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 60000"
+_BEGIN_LONG = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 60000; SET LOCAL synchronous_commit = on"
 _STATE = """SELECT system, params, rating_version, format, last, digest, base,
     CASE WHEN held_until > now() THEN held_by END AS held_by
 FROM equipoise.pools WHERE pool = $1"""
