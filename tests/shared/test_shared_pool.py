@@ -21,6 +21,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId, Side
 from equipoise.errors import StoreError
 from equipoise.service import people
+from equipoise.service.diagnosis import of_survey
 from equipoise.service.refits import Calibrations, Refits, Spreads
 from equipoise.service.ring import Ring
 from equipoise.service.shared_pool import SharedPool
@@ -30,7 +31,7 @@ from equipoise.store.past import VoidStrike
 from equipoise.store.recalculation import CalibrationFound, SpreadFound
 from equipoise.store.store import Store
 from tests.chaos.machines import ratings_apart
-from tests.postgres import PASSWORD, Between, Postgres
+from tests.postgres import PASSWORD, Between, Postgres, cluster
 from tests.postgres import postgres as postgres
 from tests.shared.machines import POOL, machine, play, rows_of, until_equal
 from tests.store.samples import a_round, player, until
@@ -177,6 +178,7 @@ def test_a_person_is_forgotten_by_all_machines_and_by_the_log(postgres: Postgres
                 if not await two.store.forgetting():
                     break
             await asyncio.sleep(0.01)
+        assert await two.store.forgetting() == []
         for n in range(1, 40):
             who = stand_in if n == 7 else player(n)
             assert (await two.summaries([who]))[0].rating == before[n]
@@ -427,3 +429,20 @@ def _untold(path: Path) -> list[tuple[Any, ...]]:
 def _text(path: Path) -> str:
     with closing(sqlite3.connect(path)) as db:
         return "\n".join(db.iterdump())
+
+
+def test_doctor_says_of_a_database_what_may_cost_rounds() -> None:
+    async def said(url: str) -> list[tuple[bool, str]]:
+        log = SharedLog(url, PASSWORD, "one")
+        await log.open()
+        findings = [*of_survey("main", await log.survey(), [], [])]
+        await log.close()
+        return [(finding.bad, finding.what) for finding in findings[:-1]]
+
+    for setting in ("fsync", "full_page_writes"):
+        with cluster(**{setting: "off"}) as server:
+            database = server.database()
+            lost = (True, "a crash may lose rounds that it has confirmed")
+            assert asyncio.run(said(server.url(database))) == [lost]
+            server.sql(f"ALTER DATABASE {database} SET default_transaction_read_only = on; SELECT 1")
+            assert asyncio.run(said(server.url(database))) == [lost, (True, "it is a standby, or only read")]

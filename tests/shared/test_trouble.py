@@ -77,7 +77,7 @@ def test_a_wrong_password_role_host_or_database_is_refused_with_what_to_correct(
     )
     assert "password authentication failed" in refused(postgres.url(database, role="nobody"))
     assert "create the database, or correct its name" in refused(postgres.url("nowhere"))
-    assert "correct the host in the URL" in refused(postgres.url(database, host="db.invalid"))
+    assert "its host is not known: correct the host in the URL" in refused(postgres.url(database, host="db.invalid"))
 
 
 def test_a_server_that_does_not_listen_or_lets_nobody_in_is_said_in_plain_words(postgres: Postgres) -> None:
