@@ -25,7 +25,7 @@ from aiohttp import ClientError, ClientSession
 from equipoise import app, config
 from equipoise.core.events import Hello, Phase, RosterSeen, RoundEnded, RoundLive
 from equipoise.core.model import Mode, RoundId, ServerId, Side
-from equipoise.errors import LogError, StoreError
+from equipoise.errors import LogError, LogRefused, StoreError
 from equipoise.service import diagnosis
 from equipoise.service.shared_pool import SharedPool
 from equipoise.shared.log import SharedLog
@@ -433,6 +433,42 @@ def test_a_log_that_went_back_is_noticed_and_nothing_is_done(postgres: Postgres,
             await until(lambda: not one.sharing.connected)
             assert "went back to event 2" in (one.sharing.trouble or "")
             assert one.store.followed[POOL].number == 3
+
+    asyncio.run(run())
+
+
+def test_a_pool_that_is_gone_from_its_database_or_of_another_format_is_not_followed(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    database, of = postgres.database(), random.Random(14)
+    url = postgres.url(database)
+
+    async def become(values: str) -> None:
+        await asyncio.to_thread(postgres.sql, f"UPDATE equipoise.pools SET {values}; SELECT 1", database)
+
+    async def refused(said: str) -> None:
+        with pytest.raises(LogRefused, match=said):
+            async with machine(tmp_path / "one", "one", url):
+                pass
+
+    async def run() -> None:
+        async with machine(tmp_path / "one", "one", url) as one:
+            one.answer_seconds = 0.5
+            await one.record(some_round(1, "a", of), None)
+            await become("pool = 'elsewhere'")
+            assert (await one.record(some_round(2, "a", of), None)).status == "kept"
+            await until(lambda: "pool main is no longer in its database" in (one.sharing.trouble or ""))
+            assert one.sharing.number == 1
+        await refused("pool main is not in its database: was that restored, or is it another one")
+        await become(f"pool = '{POOL}', format = format + 1")
+        await refused("upgrade Equipoise on this machine$")
+        await become("format = format - 2")
+        await refused("upgrade Equipoise on the others, and share the pool anew$")
+        await become("format = format + 1")
+        async with machine(tmp_path / "one", "one", url) as one:
+            await until(lambda: not one.ring_depth)
+            await until_equal(one)
+            assert [number for _, number in stored(one)] == ["1763622000123-1", "1763622000123-2"]
 
     asyncio.run(run())
 
