@@ -250,11 +250,26 @@ def test_who_holds_a_pool_keeps_the_others_out_for_as_long_as_it_lives_and_not_m
         begun = await two.state("main")
         assert begun is not None
         assert await two.append("main", 0, begun.digest, 3, [round_event(1)]) is not None
+        assert len(await append(two, round_event(2))) == 1
         async with two.held("main"):
             pass
 
     url = postgres.url(postgres.database())
     with_logs(scenario, url, url)
+
+
+def test_who_lost_its_hold_to_another_machine_does_not_end_that_ones(postgres: Postgres) -> None:
+    database = postgres.database()
+    taken = "UPDATE equipoise.pools SET held_by = 'machine2', held_until = now() + interval '1 minute'; SELECT 1"
+
+    async def scenario(one: SharedLog) -> None:
+        async with one.held("main"):
+            await asyncio.to_thread(postgres.sql, taken, database)  # as when this one had not been heard for long
+        state = await one.state("main")
+        assert state is not None
+        assert state.held_by == "machine2"
+
+    with_logs(scenario, postgres.url(database))
 
 
 def test_an_append_is_done_also_where_nobody_can_be_told_of_it(postgres: Postgres) -> None:
