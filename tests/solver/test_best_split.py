@@ -91,6 +91,17 @@ def test_large_and_uneven_costs_are_counted_exactly() -> None:
     assert found.bench_cost == sum(costs[:8])
 
 
+@pytest.mark.parametrize(("tolerance", "difference", "moves"), [(10.0, 12.75, 0), (9.75, 2.75, 2)])
+def test_a_tolerance_is_in_points_whatever_the_fractions_of_the_values(
+    tolerance: float, difference: float, moves: int
+) -> None:
+    sides = [Side.A, Side.A, Side.B, Side.B]
+
+    found = best_split([1010.25, 1005, 1002.5, 1000], sizes=(2, 2), current=sides, tolerance=tolerance)
+
+    assert (abs(found.difference), found.moves) == (difference, moves)
+
+
 @pytest.mark.parametrize(
     ("constraints", "reason"),
     [
