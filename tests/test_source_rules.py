@@ -268,33 +268,6 @@ def test_no_rating_falls_below_the_floor_and_far_from_r_0_k_is_small(arena: Serv
     assert min(source.rating.values()) >= R_MIN
 
 
-def test_a_participant_of_arena_has_fought_or_stayed(arena: Server) -> None:
-    """Who "did not disconnect before dealing damage, receiving damage, or healing another player"."""
-    people, source = ids(6), SynElo()
-    arena.begins(people)
-    arena.plays(0)
-    arena.starts()
-    teams = arena.goes_live()
-    before = arena.ratings()
-    source.rating = dict(before)
-    lineup = [{"id": id, "side": side} for id, side in arena.people.items()]
-    left, fought, stayed = teams[0][0], teams[0][1], teams[1][0]
-    said = {left: (False, True), fought: (True, True), stayed: (False, False)}
-    players = [
-        {**one, "seconds": {one["side"]: 60.0}, "fought": said.get(one["id"], (True, False))[0],
-         "left": said.get(one["id"], (True, False))[1]} for one in lineup
-    ]  # fmt: skip
-    arena.ends(0, lineup=lineup, players=players)
-    after = arena.ratings()
-    assert after[left] == before[left]
-    expected = 1 - f1(*(sum(before[id] for id in team) for team in teams))
-    assert expected == pytest.approx(0.5, abs=0.05)
-    for id in (fought, *teams[0][2:]):
-        assert after[id] > before[id]
-    for id in teams[1]:
-        assert after[id] < before[id]
-
-
 # SynElo, "Session Flow and Protocol".
 
 
@@ -535,19 +508,6 @@ def test_f11_is_mended_where_the_larger_side_is_the_weaker_one(koth: Server) -> 
     koth.post({"kind": "player_left", "id": people[7]}, {"kind": "player_joined", "id": joined}, koth.roster())
     koth.post()
     assert [order["id"] for order in koth.orders if order["kind"] == "move"] == [people[0]]
-
-
-def test_a_gap_of_one_is_left_alone(koth: Server) -> None:
-    """ "Only trigger when |k(A) − k(B)| ≥ 2"."""
-    people = ids(8)
-    koth.begins(people)
-    koth.starts()
-    koth.goes_live()
-    del koth.people[people[0]]
-    koth.orders.clear()
-    koth.post({"kind": "player_left", "id": people[0]})
-    koth.post()
-    assert not koth.orders
 
 
 # NS2.

@@ -107,12 +107,24 @@ def new(tmp_path: Path) -> House:
     return a_machine(tmp_path / "new")
 
 
-@pytest.mark.parametrize(("system", "params"), [("elo", {"k": 24.0}), ("teamskill_k", {}), ("ns2", {})])
+async def _with_a_season(house: House) -> None:
+    """A leaderboard that was kept, and somebody who is hidden since."""
+    async with opened(house.state / "equipoise.db") as store:
+        assert await store.begin_season("main", "winter", None, Audit(1.0, "console", "season", "main", "", "winter"))
+        await store.hide("main", player(3), Audit(2.0, "console", "hide", player(3), "", ""), hide=True)
+
+
+@pytest.mark.parametrize(
+    ("system", "params"), [("elo", {"k": 24.0, "shadow_rounds": 5}), ("teamskill_k", {}), ("ns2", {"shadow_rounds": 5})]
+)
 def test_a_moved_pool_is_the_same_to_the_last_byte(system: str, params: dict[str, object], tmp_path: Path) -> None:
     settings = "\n".join((f'system = "{system}"', *(f"{key} = {value}" for key, value in params.items())))
     here = with_a_past(a_machine(tmp_path / "here", settings), system=system, **params)
+    asyncio.run(_with_a_season(here))
     there = a_machine(tmp_path / "there", settings)
     (tmp_path / "main.jsonl").write_bytes(text := exported(here))
+    assert b'"winter"' in text
+    assert b'"hidden":true' in text
     done = pool(there, "import", tmp_path / "main.jsonl")
     assert done.returncode == 0, done.stderr
     assert exported(there) == text

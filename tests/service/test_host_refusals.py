@@ -162,23 +162,6 @@ def test_a_batch_that_was_refused_once_ends_as_if_it_had_come_once(tmp_path: Pat
 
 
 @failing
-async def test_behind_a_round_that_cannot_be_kept_none_is_stored(rig: Rig) -> None:
-    await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
-    batch = rig.batch(ended("r1"), ended("r2"), ended("r3"))
-    refuse(rig, Fault.BEFORE, Fault.BEFORE)
-
-    with pytest.raises(ScriptError, match="r1"):
-        await rig.host.handle(batch)
-    assert stored_rounds(rig) == []
-    refuse(rig)
-    reply = await rig.host.handle(batch)
-
-    assert reply.rounds == {"r1": "stored", "r2": "stored", "r3": "stored"}
-    assert stored_rounds(rig) == ["r1", "r2", "r3"]
-    assert rig.host.session.memory.tally.completed == 3
-
-
-@failing
 async def test_a_refused_batch_is_a_sign_of_life_and_still_a_gap_when_it_comes_again(rig: Rig) -> None:
     await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
     rig.clock.now += 100

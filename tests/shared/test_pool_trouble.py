@@ -388,34 +388,6 @@ def test_a_server_that_moves_goes_on_where_it_was_and_back_again(
     asyncio.run(run())
 
 
-def test_a_machine_that_was_away_goes_on_and_what_waits_in_its_ring_is_stored(
-    postgres: Postgres, tmp_path: Path
-) -> None:
-    url, of = postgres.url(postgres.database()), random.Random(4)
-
-    async def run() -> None:
-        async with machine(tmp_path / "one", "one", url) as one:
-            await one.record(some_round(1, "a", of), None)
-            async with machine(tmp_path / "two", "two", url) as two:
-                await two.record(some_round(1, "b", of), None)
-                await until_equal(one, two)
-                # As when the daemon is killed behind the round's way into the ring.
-                async with two._writing:
-                    two._connected = False
-                    waiting = some_round(2, "b", of)
-                    assert (await two.record(waiting, None)).status == "kept"
-                    for task in two._running:
-                        task.cancel()
-            for number in range(2, 9):
-                await one.record(some_round(number, "a", of), None)
-            async with machine(tmp_path / "two", "two", url) as two:
-                await until_equal(one, two)
-                assert stored(one) == stored(two)
-                assert stored(one)[-1] == ("b", waiting.round.id)
-
-    asyncio.run(run())
-
-
 def test_a_log_that_went_back_is_noticed_and_nothing_is_done(postgres: Postgres, tmp_path: Path) -> None:
     database, of = postgres.database(), random.Random(5)
 

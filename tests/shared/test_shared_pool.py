@@ -200,26 +200,6 @@ def test_a_person_is_forgotten_by_all_machines_and_by_the_log(postgres: Postgres
     play(scenario, postgres.url(database), "one", "two")
 
 
-def test_a_machine_that_joins_late_has_what_the_others_have(postgres: Postgres, tmp_path: Path) -> None:
-    url = postgres.url(postgres.database())
-
-    async def scenario(one: SharedPool, two: SharedPool) -> None:
-        of = random.Random(9)
-        await evening((one, two), range(1, 20), of)
-        await one.void(VoidStrike(ServerId("server"), RoundId("1763622000123-4")), "owner", "")
-        async with machine(tmp_path / "late", "late", url, balance="joint") as late:
-            await evening((one, two, late), range(20, 26), of)
-            await until_equal(one, two, late)
-            assert rows_of(late.store.path) == rows_of(one.store.path)
-            for pool in (one, late):
-                assert pool.follower is not None
-                await pool.follower.caught_up()
-            for who in map(player, range(1, 40)):
-                assert one.skill(who) == pytest.approx(late.skill(who), abs=1e-9)
-
-    play(scenario, url, "one", "two", balance="joint")
-
-
 async def extra_round(pool: SharedPool, number: int, of: random.Random) -> None:
     """Have a machine's memory learn from a round that is in no store: its skills move away from those of the others."""
     match = match_of(some_round(number, "nowhere", of))

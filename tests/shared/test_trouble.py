@@ -22,7 +22,7 @@ from equipoise.errors import CommitUnknown, LogConflict, LogError, LogRefused, S
 from equipoise.shared.connections import Link
 from equipoise.shared.log import LogEvent, SharedLog
 from tests.machines.network import Machine, two_machines
-from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer, small_disk, standby
+from tests.postgres import OWNER, PASSWORD, USER, Between, Postgres, cluster, pgbouncer, small_disk
 from tests.postgres import postgres as postgres
 from tests.programs import installed
 from tests.shared.test_log import AGREEMENT, append, everything, pieces, round_event
@@ -230,43 +230,6 @@ def test_a_server_that_is_restarted_or_killed_again_and_again_loses_and_doubles_
         asyncio.run(scenario(server, server.url(server.database())))
 
 
-def test_after_a_failover_to_a_synchronous_standby_every_round_is_there_once() -> None:
-    async def scenario(primary: Postgres, second: Postgres, database: str) -> None:
-        url = primary.url_of_both(second, database)
-        async with opened(url, share=True) as one, opened(url, "two") as two:
-            playing = asyncio.gather(play(one, "a", 60), play(two, "b", 60))
-            before = 0
-            for _ in range(1000):
-                if (before := len(await one.read("main", 0))) >= 10:
-                    break
-                await asyncio.sleep(0.01)
-            await asyncio.to_thread(primary.stop, signal.SIGKILL)
-            await asyncio.sleep(0.5)
-            assert not playing.done()
-            await asyncio.to_thread(second.sql, "SELECT pg_promote()")
-            await playing
-            assert 0 < before < len(await check_whole(one, ["a", "b"], 60))
-
-    with cluster() as primary, standby(primary) as second:
-        asyncio.run(scenario(primary, second, primary.database()))
-
-
-def test_sessions_that_are_ended_at_any_moment_lose_and_double_no_round(postgres: Postgres) -> None:
-    database = postgres.database()
-
-    async def scenario(url: str) -> None:
-        async with opened(url, share=True) as one, opened(url, "two") as two:
-            playing = asyncio.gather(play(one, "a", 40), play(two, "b", 40))
-            while not playing.done():
-                end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
-                await asyncio.to_thread(postgres.sql, end)
-                await asyncio.sleep(0.3)
-            await playing
-            await check_whole(one, ["a", "b"], 40)
-
-    asyncio.run(scenario(postgres.url(database)))
-
-
 def test_an_answer_that_is_lost_behind_the_commit_is_said_to_be_unknown_and_found_by_reading(
     postgres: Postgres,
 ) -> None:
@@ -294,17 +257,6 @@ def test_an_answer_that_is_lost_behind_the_commit_is_said_to_be_unknown_and_foun
             assert [event.server for event in await log.read("main", 3)] == ["lost"]
 
     asyncio.run(scenario(postgres.database()))
-
-
-def test_a_round_that_is_there_already_is_not_stored_twice_whatever_a_daemon_believes(postgres: Postgres) -> None:
-    async def scenario(url: str) -> None:
-        async with opened(url, share=True) as one, opened(url, "two") as two:
-            await append(one, round_event(1))
-            with pytest.raises(LogError, match="events_by_round"):
-                await append(two, round_event(1))
-            assert len(await everything(one)) == 1
-
-    asyncio.run(scenario(postgres.url(postgres.database())))
 
 
 def test_a_server_that_takes_no_writes_is_read_and_takes_them_later(postgres: Postgres) -> None:
@@ -358,24 +310,6 @@ def test_a_full_disk_takes_no_round_and_with_room_takes_them_again(postgres: Pos
     asyncio.run(begin_with_a_round(url))
     with small_disk(postgres, database) as folder:
         asyncio.run(fill(url, folder))
-
-
-def test_a_slow_network_takes_longer_and_nothing_else(postgres: Postgres) -> None:
-    async def scenario(database: str) -> None:
-        async with Between(postgres.port) as network:
-            network.seconds = 0.1
-            far = postgres.url(database, port=network.port)
-            async with opened(far, share=True) as one, opened(postgres.url(database), "two") as two:
-                await append(one, round_event(0, "first"))
-                started = time.monotonic()
-                await append(one, round_event(1, "far"))
-                taken = time.monotonic() - started
-                assert 0.8 <= taken < 2.5, "begin, lock, insert, last and commit: five round trips"
-                await asyncio.gather(play(one, "a", 2), play(two, "b", 10))
-                await check_whole(two, ["a"], 2)
-                await check_whole(two, ["b"], 10)
-
-    asyncio.run(scenario(postgres.database()))
 
 
 @pytest.mark.parametrize("direction", ["to_server", "to_client", "both"])

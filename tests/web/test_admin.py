@@ -192,17 +192,6 @@ def test_decisions_are_listed_about_one_player(daemon: Daemon) -> None:
     assert daemon.call("GET", "/v1/admin/decisions?server=gone").status == 404
 
 
-def test_names_that_players_gave_are_shown_to_admins(daemon: Daemon) -> None:
-    daemon.post(batch(1, HELLO, ROSTER, {"kind": "player_joined", "id": RED, "name": "Ἀθηνᾶ"}, ended(1)))
-    daemon.post(batch(2, ended(2)))
-    assert daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["name"] == "Ἀθηνᾶ"
-    top = daemon.call("GET", "/v1/admin/pools/main/top?limit=1").body["players"]
-    assert [(one["id"], one["name"]) for one in top] == [(RED, "Ἀθηνᾶ")]
-    found = daemon.call("GET", "/v1/admin/pools/main/players?text=%CE%B7%CE%BD").body["players"]
-    assert [one["id"] for one in found] == [RED]
-    assert daemon.call("GET", "/v1/admin/pools/main/players?text=nobody").body["players"] == []
-
-
 def test_the_quality_of_a_pool_is_that_of_its_rounds(daemon: Daemon) -> None:
     empty = daemon.call("GET", "/v1/admin/pools/main/quality").body
     assert (empty["quality"], empty["players"]["count"], empty["suggested_theta"]) == (None, 0, None)

@@ -21,14 +21,6 @@ def ended(number: int, winner: str = "red") -> dict[str, Any]:
     return {**ROUND, "round": f"1-{number}", "winner": winner, "started_at": time.time() - 60}
 
 
-def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(daemon: Daemon) -> None:
-    reply = daemon.post(batch(1, HELLO, ROSTER, ended(1))).body
-    assert reply["rounds"] == {"1-1": "stored"}
-    rated = {summary["id"]: summary for summary in reply["players"]}
-    assert rated[RED]["rating"] > 1000.0 > rated[BLU]["rating"]
-    assert rated[RED]["rounds"] == 1
-
-
 def test_a_refused_batch_leaves_the_server_as_it_was(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER))
     before = daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.house import run
-from tests.web.daemon import Answer, Daemon, running
+from tests.web.daemon import Answer, Daemon
 from tests.web.test_admin import SIX
 from tests.wire.samples import HELLO, KOTH, finished, posted, seats
 
@@ -246,27 +246,3 @@ def test_the_commands_say_what_they_did(daemon: Daemon) -> None:
     done = said_by("player", "forget", ME, "--yes")
     assert re.match(r"Forgotten\. 7656119\d{10} stands in their place\.\n", done)
     assert str(file) in done
-
-
-def test_seasons_and_who_is_hidden_move_with_a_pool(tmp_path: Path) -> None:
-    (tmp_path / "from").mkdir()
-    (tmp_path / "to").mkdir()
-    with running(tmp_path / "from") as daemon:
-        play(daemon)
-        ask(daemon, "pools/main/seasons", body={"name": "First"})
-        ask(daemon, f"players/{ME}/hide", body={"hidden": True})
-        export = ask(daemon, "pools/main/export").raw
-        season = ask(daemon, "pools/main/seasons/First").body
-    file, config = tmp_path / "main.jsonl", tmp_path / "to" / "config.toml"
-    file.write_bytes(export)
-    with running(tmp_path / "to"):
-        pass
-    imported = run("pool", "import", file, "--config", config)
-    assert imported.returncode == 0, imported.stderr
-    again = run("pool", "recompute", "--config", config, "--yes")
-    assert again.returncode == 0, again.stderr
-    with running(tmp_path / "to") as daemon:
-        assert ask(daemon, "pools/main/seasons/First").body == season
-        assert ask(daemon, f"players/{ME}").body["player"]["hidden"] is True
-        assert ME not in ask(daemon, "pools/main/top").raw.decode()
-        assert len(season["players"]) == len(SIX) - 1
