@@ -90,11 +90,3 @@ def test_a_pool_is_fitted_by_hand_and_a_dry_run_changes_nothing(house: House) ->
         done = ask(house, address, "pool", "refit", "main", "--json")
         (shift,) = (each for each in json.loads(done.stdout)["refit"]["result"]["shifts"] if each["id"] == RED)
         assert (rating(), before) == (shift["after"], shift["before"])
-
-
-def test_a_system_without_such_a_fit_says_so(house: House) -> None:
-    with serving(house) as (_, address):
-        refused = ask(house, address, "pool", "refit")
-        assert (refused.returncode, refused.stderr) == (1, "equipoise: pool main: synelo has no whole-history fit\n")
-        missing = ask(house, address, "pool", "refit", "other")
-        assert (missing.returncode, "name one of the pools: main" in missing.stderr) == (1, True)

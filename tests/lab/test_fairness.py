@@ -188,7 +188,7 @@ def test_who_is_moved_inside_a_round_is_noted_with_the_time() -> None:
         loop.leave(player)
     loop.pass_time(5)
     (moved,) = loop.moves[before:]
-    assert (moved.cause, moved.at) == ("autobalance", loop.game.clock)
+    assert (moved.cause, moved.at, loop.moved) == ("autobalance", loop.game.clock, 1)
     assert moved.player in loop.game.on(Side.A)
 
 

@@ -45,18 +45,6 @@ def play(loop: ClosedLoop, winner: Side | None = Side.A) -> None:
     loop.end_round(winner, {Side.A: 1, Side.B: 1})
 
 
-def test_joiners_are_placed_by_skill_and_not_by_the_rating_that_is_shown() -> None:
-    loop = full(Mode.KOTH, 8, Model("trueskill", {}))
-    play(loop)
-
-    summaries = loop.session.state.summaries
-    assert len(summaries) == 8
-    assert {summary.id: summary.on(Side.A) for summary in summaries.values()} == {
-        one: loop.system.skill(one) for one in summaries
-    }
-    assert any(summary.rating != loop.system.skill(one) for one, summary in summaries.items())
-
-
 # The population.
 
 
@@ -222,14 +210,6 @@ def test_a_thrown_round_is_mostly_lost() -> None:
 # The game and the real session.
 
 
-def test_arena_opens_with_a_duel_and_then_everybody_plays() -> None:
-    loop = full(Mode.ARENA, 7)
-    play(loop)
-    assert (len(loop.game.on(Side.A)), len(loop.game.on(Side.B)), len(loop.game.bench())) == (1, 1, 5)
-    play(loop)
-    assert (len(loop.game.on(Side.A)), len(loop.game.on(Side.B)), len(loop.game.bench())) == (3, 3, 1)
-
-
 def test_a_finished_round_is_rated() -> None:
     loop = full(Mode.KOTH, 6)
     play(loop, Side.A)
@@ -238,19 +218,6 @@ def test_a_finished_round_is_rated() -> None:
     assert all(loop.system.summary(player).rounds == 1 for player in loop.game.clients)
     best = max(loop.game.clients, key=loop.system.skill)
     assert loop.game.clients[best].side is Side.A
-
-
-def test_a_gap_of_two_is_closed_by_moving_a_player_who_has_died() -> None:
-    loop = full(Mode.KOTH, 8)
-    assert loop.start_round()
-    loop.pass_time(20)
-    for player in loop.game.on(Side.A)[:2]:
-        loop.leave(player)
-    assert loop.moved == 0
-    loop.pass_time(6)
-    assert loop.moved == 1
-    assert len(loop.game.on(Side.A)) == len(loop.game.on(Side.B)) == 3
-    assert sum(loop.game.fractions_played(Side.A).values()) + sum(loop.game.fractions_played(Side.B).values()) < 8
 
 
 def test_shares_of_a_round_add_up_to_presence() -> None:
