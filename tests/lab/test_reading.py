@@ -45,6 +45,13 @@ def test_facts_are_read_where_they_are_given(tmp_path: Path) -> None:
     assert history.quit.tolist() == [False, False, True] + [False] * 6
 
 
+def test_no_array_is_of_a_type_for_which_kernels_would_be_compiled_once_more(tmp_path: Path) -> None:
+    """For numba an array that is read-only, as those of pyarrow are, is of another type than one that is not."""
+    history = read_history(*sets.write(tmp_path))
+    arrays = {each.name: getattr(history, each.name) for each in fields(history)}
+    assert [name for name, one in arrays.items() if isinstance(one, np.ndarray) and not one.flags.writeable] == []
+
+
 COUNTED = (
     "match_id,team,player_id,assists,points,extra",
     "m1,2,cid,2,,classes=medic:60|scout:180.5",

@@ -437,7 +437,9 @@ def _participants(matches: Table, file: Table, sides: tuple[str, ...], faults: F
     facts: dict[str, Any] = {name: array[order] for name, array in _personal(file, faults).items()}
     facts |= _class_seconds(file, order, faults)
     facts["spans"] = _spans_of(file, order, faults)
-    return facts | {"players": players, "members": who.numbers[order], "teams": _offsets(sizes)}
+    # What pyarrow made is read-only, which for numba is another type: each kernel would be compiled once more for it.
+    members = np.require(who.numbers[order], requirements="W")
+    return facts | {"players": players, "members": members, "teams": _offsets(sizes)}
 
 
 def _team_of(matches: Table, file: Table, match: Offsets, sides: tuple[str, ...]) -> Offsets:
