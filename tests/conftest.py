@@ -47,7 +47,7 @@ ORDER = (
 )
 """Folders by what their tests cost, cheapest first; files beside the folders go before all of them.
 
-Those that need machine code come when it is there: one worker compiles it at the start of a run, for over a minute.
+Those that need machine code come when it is there: it is compiled at the start of a run, for half a minute or more.
 The chaos driver is one test of a minute: it is not the last, which would leave the other processors of a run idle.
 """
 
@@ -113,10 +113,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return not marks.isdisjoint(MARK.findall(collection_path.read_text())) or None
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Cheap tests first: in the quick loop the first failure ends the run.
 
-    Before them those that compile what others only load: one worker gets them all, and none compiles it a second time.
+    Before them those that compile what others only load: each worker begins with its part of them, so that none has to
+    wait for another, or compiles it a second time.
     """
     places = {folder: place for place, folder in enumerate(ORDER)}
     tests = Path(__file__).parent
@@ -127,6 +129,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return places.get(item.path.relative_to(tests).parts[0], -1)
 
     items.sort(key=place)
+    compiling = [item for item in items if item.get_closest_marker("compiles")]
+    others = items[len(compiling) :]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    # Of a quarter of all tests each worker has its part at first, the first worker the first tests.
+    first = len(items) // workers // 4
+    items.clear()
+    for worker in range(workers):
+        own = compiling[worker * len(compiling) // workers : (worker + 1) * len(compiling) // workers]
+        rest = max(first - len(own), 0)
+        items += own + others[:rest]
+        del others[:rest]
+    items += others
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -278,7 +278,6 @@ OPTIONAL = {name for place in SYSTEMS.values() for name in place.reads} | {"quit
 
 
 @pytest.mark.slow
-@pytest.mark.compiles
 @pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "teamskill_allk_ev" and create(name).live])
 def test_a_replay_reads_no_fact_that_its_system_does_not_name(name: str) -> None:
     # What is wrong with a fact in a file stops only the systems that name it. Football copies the whole history.

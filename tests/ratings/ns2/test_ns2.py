@@ -70,7 +70,6 @@ def rate_all(system: NS2, matches: list[Match]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.compiles
 def test_without_the_parameter_bots_count_for_nothing_in_every_way_of_rating():
     matches = list(busy_matches(seed=4, count=40, players=12))
     bare = [replace(match, bots=()) for match in matches]
