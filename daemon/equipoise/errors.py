@@ -84,7 +84,7 @@ class LogConflict(LogError):
 
 
 class LogHeld(LogError):
-    """Another machine keeps all others from appending while it edits the pool."""
+    """Another machine keeps this one from appending: it edits the pool, or rates it by another version."""
 
 
 class CommitUnknown(LogError):

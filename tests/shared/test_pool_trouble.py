@@ -752,6 +752,31 @@ def test_while_another_machine_edits_this_one_says_so_and_not_that_the_log_is_aw
     play(scenario, postgres.url(postgres.database()), "one", "two")
 
 
+def test_a_pool_of_another_rating_version_is_said_as_long_as_it_has_it_and_answers_come_at_once(
+    postgres: Postgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = postgres.url(postgres.database())
+    set_version = "UPDATE equipoise.pools SET rating_version = rating_version {} 1; SELECT 1"
+
+    async def scenario(one: SharedPool) -> None:
+        of = random.Random(9)
+        await asyncio.to_thread(postgres.sql, set_version.format("-"), url.rpartition("/")[2])
+        await until(lambda: "run `equipoise pool upgrade main`" in (one.sharing.trouble or ""))
+        one.answer_seconds = 3600.0
+        looks = []
+        for number in range(1, 9):
+            assert (await one.record(some_round(number, "server", of), None)).status == "kept"
+            await one._caught_up()
+            looks.append((one.sharing.connected, "rating version" in (one.sharing.trouble or "")))
+        assert looks == [(True, True)] * 8
+        await asyncio.to_thread(postgres.sql, set_version.format("+"), url.rpartition("/")[2])
+        await until(lambda: one.sharing.trouble is None and not one.ring_depth)
+        assert len(stored(one)) == 8
+        assert "away" not in caplog.text
+
+    play(scenario, url, "one")
+
+
 def test_rounds_that_waited_for_another_machines_edit_are_stored_when_it_ends_and_not_at_the_next_look(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:

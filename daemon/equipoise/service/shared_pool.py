@@ -356,7 +356,7 @@ class SharedPool(Pool):
                 log.info("the pool was rated or filled anew, and is read anew", extra={"pool": self.name})
                 await self._join()
         holder_elsewhere = state.held_by not in (None, self._log.machine)
-        self._trouble = held_by(self.name, state.held_by) if holder_elsewhere else None
+        self._trouble = held_by(self.name, state.held_by) if holder_elsewhere else self._version_apart(state.agreement)
 
     def _check_digest(self, last: int, digest: bytes) -> None:
         own = self._position
@@ -449,7 +449,8 @@ class SharedPool(Pool):
         loop = asyncio.get_running_loop()
         futures = [self._answers.setdefault(entry.key, loop.create_future()) for entry in group.rounds]
         self._due.set()
-        if self._connected and not self._log.is_cut:
+        can_append = self._agreed is None or self._agreed.rating_version == RATING_VERSION
+        if self._connected and can_append and not self._log.is_cut:
             await asyncio.wait(futures, timeout=self.answer_seconds)
         why = self._trouble or ""
         if not all(future.done() for future in futures):
@@ -678,12 +679,16 @@ class SharedPool(Pool):
 
     def _check_agreement(self, agreement: Agreement) -> None:
         self._check_system(agreement)
-        if agreement.rating_version != RATING_VERSION:
-            raise LogError(
-                f"pool {self.name}: its rating version is {agreement.rating_version}, that of this Equipoise "
-                f"{RATING_VERSION}: rounds wait until all machines have one; then run `equipoise pool upgrade "
-                f"{self.name}`"
-            )
+        if (apart := self._version_apart(agreement)) is not None:
+            raise LogHeld(apart)
+
+    def _version_apart(self, agreement: Agreement) -> str | None:
+        if agreement.rating_version == RATING_VERSION:
+            return None
+        return (
+            f"pool {self.name}: its rating version is {agreement.rating_version}, that of this Equipoise "
+            f"{RATING_VERSION}: rounds wait until all machines have one; then run `equipoise pool upgrade {self.name}`"
+        )
 
     @asynccontextmanager
     async def _settled(self) -> AsyncIterator[None]:
