@@ -15,7 +15,7 @@ import signal
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -341,7 +341,7 @@ def check(
             check_store(one.name, edits, store, wrong)
     stores = [rows_of(one.store) for one in machines]
     sessions = [dict(row[:2] for row in tables.pop("sessions")) for tables in stores]  # at its end each writes its own
-    wrong["memory"] += memories_apart(sessions)
+    wrong["memory"] += memories_apart(sessions, {name for _, name in book.kept})
     for one, other in zip(machines[1:], stores[1:], strict=True):
         for table, rows in stores[0].items():
             here, there = Counter(map(repr, rows)), Counter(map(repr, other[table]))
@@ -398,16 +398,29 @@ def ratings_apart(store: sqlite3.Connection) -> Iterator[str]:
             yield f"{player} has {rating}, and had {ratings[player]}"
 
 
-def memories_apart(sessions: Sequence[dict[str, bytes]]) -> Iterator[str]:
-    """Servers that would not go on everywhere with the rounds that they have played since their last start."""
+def memories_apart(sessions: Sequence[dict[str, bytes]], kept: Collection[str]) -> Iterator[str]:
+    """Servers that would not go on everywhere with the rounds that they have played since their last start.
+
+    A round may be missing before one that was only kept at first: who kept that one was cut off from the log, and did
+    not know what the server had played on another machine just before.
+    """
     for server in sorted({*chain(*sessions)}):
         memories = [json.loads(each[server])["memory"] if server in each else None for each in sessions]
         counted: dict[str, set[tuple[str, ...]]] = {}
         for memory in filter(None, memories):
             counted.setdefault(memory["session"], set()).add(tuple(memory["counted"]))
         for session, rounds in counted.items():
-            if len(rounds) > 1:
-                yield f"{server}, session {session}: last counted {sorted(each[-1:] for each in rounds)}"
+            played = sorted(set().union(*rounds), key=_number)
+            for each in rounds:
+                known = {name: place for place, name in enumerate(played) if name in each}
+                for name in played[min(known.values(), default=0) :]:
+                    behind = next((later for later in known if _number(later) > _number(name)), None)
+                    if name not in known and behind not in kept:
+                        yield f"{server}, session {session}: {name} is not counted everywhere"
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("-")[2])
 
 
 def run(folder: Path, seed: int, seconds: float, watch: Callable[[str], None]) -> tuple[str, list[str]]:

@@ -37,6 +37,11 @@ def test_memories_of_one_session_that_have_other_rounds_are_counted() -> None:
         return json.dumps({"memory": {"session": session, "counted": counted}}).encode()
 
     same = [{"one": memory("map", "1", "2")}, {"one": memory("map", "1", "2")}, {"one": memory("next")}, {}]
-    assert not [*memories_apart(same)]
-    [case] = memories_apart([*same, {"one": memory("map", "1")}])
-    assert case.startswith("one, session map")
+    assert not [*memories_apart(same, ())]
+    [case] = memories_apart([*same, {"one": memory("map", "1")}], {"1", "2"})
+    assert case == "one, session map: 2 is not counted everywhere"
+    cut_off = [{"one": memory("map", "1", "2", "3", "4")}, {"one": memory("map", "1", "3", "4")}]
+    assert not [*memories_apart(cut_off, {"3"})]
+    assert [*memories_apart(cut_off, {"4"})] == [case]
+    longer = {"one": memory("map", "2", "3", "4")}
+    assert not [*memories_apart([*cut_off[:1], longer], ())], "only the last are remembered"
