@@ -14,8 +14,8 @@ Ring.__index = Ring
 local kSlots = 8
 local kFiles = { "EquipoiseOutbox1.json", "EquipoiseOutbox2.json" }
 
--- `options`: files, json and log as in outbox.lua. A slot is {round, text, at, due}: its id, its event, when that was, nil
--- where another process had ended it, and whether it goes with the next batch.
+-- `options`: files, json and log as in outbox.lua. A slot is {round, text, at, due}: its id, its event, when that was
+-- (nil where another process had ended it), and whether it goes with the next batch.
 function Ring.New(options)
     return setmetatable({
         files = options.files,
@@ -133,7 +133,7 @@ function Ring:IsDue()
     return false
 end
 
--- The slots that are due, as many as fit into a form, oldest first, and whether others are. One goes however long it is.
+-- The slots that are due, as many as fit into a form, oldest first, and whether more are. One goes however long it is.
 function Ring:Due(most)
     local due, bytes, more = {}, 0, false
     for _, slot in ipairs(self.slots) do
