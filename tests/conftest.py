@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -190,8 +191,13 @@ def _children() -> set[int]:
 
 def _command(pid: int) -> str:
     """Nothing of a process that has ended."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
+    # One that has just been started has no command for a moment, or still that of this process.
+    for _ in range(100):
+        with suppress(OSError):
+            text = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+            if text not in ("", Path("/proc/self/cmdline").read_text(errors="replace")):
+                return text.replace("\0", " ")
+        time.sleep(0.01)
     return ""
 
 
