@@ -349,18 +349,22 @@ def test_a_pool_that_is_not_there_is_said(postgres: Postgres) -> None:
     with_logs(scenario, postgres.url(postgres.database()), pool=False)
 
 
+def many_events(count: int, base: int = 0) -> str:
+    """Statements that fill a log with empty events, each at the second of its number."""
+    return (
+        "INSERT INTO equipoise.events (pool, number, piece, kind, at, machine, digest, body) SELECT 'main', n, 0, "
+        f"'round', n, 'x', '', decode('789c030000000001', 'hex') FROM generate_series(1, {count}) AS n; "
+        f"UPDATE equipoise.pools SET last = {count}, base = {base}; SELECT 1"
+    )
+
+
 def test_a_page_of_a_long_log_that_the_database_has_never_analyzed_costs_no_more_than_a_page(
     postgres: Postgres,
 ) -> None:
     database = postgres.database()
-    many = (
-        "INSERT INTO equipoise.events (pool, number, piece, kind, at, machine, digest, body) SELECT 'main', n, 0, "
-        "'round', n, 'x', '', decode('789c030000000001', 'hex') FROM generate_series(1, 100000) AS n; "
-        "UPDATE equipoise.pools SET last = 100000; SELECT 1"
-    )
 
     async def scenario(log: SharedLog) -> None:
-        await asyncio.to_thread(postgres.sql, many, database)
+        await asyncio.to_thread(postgres.sql, many_events(100_000), database)
         after = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'events'"
         assert len(await log.read("main", 20_000)) == 1000
         assert await log.read("main", 100_000) == []
@@ -405,14 +409,9 @@ def test_a_newer_base_lets_old_events_go_and_who_is_behind_begins_with_it(postgr
 
 def test_a_night_deletes_all_old_events_however_many_they_are(postgres: Postgres) -> None:
     database = postgres.database()
-    many = (
-        "INSERT INTO equipoise.events (pool, number, piece, kind, at, machine, digest, body) SELECT 'main', n, 0, "
-        "'round', n, 'x', '', '' FROM generate_series(1, 2500) AS n; "
-        "UPDATE equipoise.pools SET last = 2500, base = 2400; SELECT 1"
-    )
 
     async def scenario(log: SharedLog) -> None:
-        await asyncio.to_thread(postgres.sql, many, database)
+        await asyncio.to_thread(postgres.sql, many_events(2500, base=2400), database)
         await log.trim("main", 2200.0)
         left = "SELECT min(number), max(number) FROM equipoise.events"
         assert await asyncio.to_thread(postgres.sql, left, database) == [(2200, 2500)]

@@ -419,7 +419,7 @@ PAGE = 1000
 
 
 def since_time(value: str) -> float:
-    """A time, as long ago as a number and a unit say, or a date by the reader's clock; in seconds since the epoch."""
+    """Return the seconds since the epoch of a time that long ago, such as 2h, or of a date by the reader's clock."""
     if match := re.fullmatch(r"([0-9]{1,9})([smhdw])", value):
         return time.time() - int(match[1]) * UNITS[match[2]]
     for form in DATES:

@@ -356,7 +356,7 @@ class SharedPool(Pool):
                 log.info("the pool was rated or filled anew, and is read anew", extra={"pool": self.name})
                 await self._join()
         holder_elsewhere = state.held_by not in (None, self._log.machine)
-        self._trouble = held_by(self.name, state.held_by) if holder_elsewhere else self._version_apart(state.agreement)
+        self._trouble = held_by(self.name, state.held_by) if holder_elsewhere else self._version_apart
 
     def _check_digest(self, last: int, digest: bytes) -> None:
         own = self._position
@@ -449,8 +449,7 @@ class SharedPool(Pool):
         loop = asyncio.get_running_loop()
         futures = [self._answers.setdefault(entry.key, loop.create_future()) for entry in group.rounds]
         self._due.set()
-        can_append = self._agreed is None or self._agreed.rating_version == RATING_VERSION
-        if self._connected and can_append and not self._log.is_cut:
+        if self._connected and self._version_apart is None and not self._log.is_cut:
             await asyncio.wait(futures, timeout=self.answer_seconds)
         why = self._trouble or ""
         if not all(future.done() for future in futures):
@@ -679,14 +678,16 @@ class SharedPool(Pool):
 
     def _check_agreement(self, agreement: Agreement) -> None:
         self._check_system(agreement)
-        if (apart := self._version_apart(agreement)) is not None:
+        if (apart := self._version_apart) is not None:
             raise LogHeld(apart)
 
-    def _version_apart(self, agreement: Agreement) -> str | None:
-        if agreement.rating_version == RATING_VERSION:
+    @property
+    def _version_apart(self) -> str | None:
+        """What to say while the pool has another rating version."""
+        if self._agreed is None or self._agreed.rating_version == RATING_VERSION:
             return None
         return (
-            f"pool {self.name}: its rating version is {agreement.rating_version}, that of this Equipoise "
+            f"pool {self.name}: its rating version is {self._agreed.rating_version}, that of this Equipoise "
             f"{RATING_VERSION}: rounds wait until all machines have one; then run `equipoise pool upgrade {self.name}`"
         )
 

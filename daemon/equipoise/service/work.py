@@ -185,12 +185,13 @@ class Work:
         # What is stored with a round depends on the events before it, so that a rehearsal has to come to it.
         rehearsal = self.session.copy()
         for number, event in enumerate(events[done:], start=done):
-            self._number, self.last = number, replace(self.last, events=(number + 1) % len(events))
+            self._number = number
             if number % YIELD_EVERY == YIELD_EVERY - 1:
                 await asyncio.sleep(0)
             for effect in rehearsal.receive(event, self.clock.monotonic()):
                 match effect:
                     case f.RecordRound():
+                        self.last = replace(self.last, events=(number + 1) % len(events))
                         await self._record(effect, rehearsal.memory)
                         # The next event may begin a round, whose lineup's skills are those after this one.
                         ids = self._rated.get(effect.round.id, ())

@@ -138,13 +138,13 @@ function Ring:Due(most)
     local due, bytes, more = {}, 0, false
     for _, slot in ipairs(self.slots) do
         -- Not a break: rounds that the daemon has in memory lie between others.
-        if slot.due and #due < most then
+        if slot.due then
             bytes = bytes + Codec.FormBytes(slot.text)
-        end
-        if slot.due and #due < most and (#due == 0 or bytes <= Codec.kMostFormBytes) then
-            table.insert(due, slot)
-        else
-            more = more or slot.due
+            if #due < most and (#due == 0 or bytes <= Codec.kMostFormBytes) then
+                table.insert(due, slot)
+            else
+                more = true
+            end
         end
     end
     return due, more
